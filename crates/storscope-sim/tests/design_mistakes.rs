@@ -132,6 +132,8 @@ fn the_same_key_again_is_told_with_both_lines() {
             "[cache]\n[links]",
             "line 38, column 2: cache: expected each key once, found cache again, after line 34",
         ),
+        ("[links]", "[cache]\n[links]", "one table has [cache], each of several [[cache]]"),
+        ("[links]", "[rack]\n[rack]\n[links]", "one table has [rack], each of several [[rack]]"),
         ("ports = 2", "ports = 2, ports = 4", "line 39, column 42: links.front_end.ports: expected each key once"),
         (
             "kind = \"mech",

@@ -26,12 +26,16 @@ pub fn syntax_error(text: &str, error: &toml::de::Error) -> DesignError {
     let Some(span) = error.span() else { return said };
     let rest = text.get(span.start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
     match error.message() {
-        "duplicate key" => repeated_key(text, span).map_or(said.clone(), |(key, found)| DesignError {
-            key,
-            expected: "each key once".to_owned(),
-            found,
-            ..said
-        }),
+        "duplicate key" => {
+            let is_header = heads_a_table(text, span.start);
+            repeated_key(text, span).map_or(said.clone(), |(key, found)| DesignError {
+                hint: is_header.then(|| format!("one table has [{key}], each of several [[{key}]]")),
+                key,
+                expected: "each key once".to_owned(),
+                found,
+                ..said
+            })
+        }
         message if message.starts_with("unexpected key or value") => {
             let (found, _) = unquoted(rest);
             let hint = "texts, and numbers with a unit, stand in quotes; no number has a comma".to_owned();
@@ -55,6 +59,12 @@ fn unquoted(line: &str) -> (String, Option<String>) {
         "no" | "off" | "false" => (value.to_owned(), Some("try false".to_owned())),
         _ => (value.to_owned(), Some(format!("texts, and numbers with a unit, stand in quotes: \"{text}\""))),
     }
+}
+
+/// Whether a key stands in the line `[KEY]` above a table.
+fn heads_a_table(text: &str, key: usize) -> bool {
+    let line = text[..key].rsplit('\n').next().unwrap_or_default().trim_start();
+    line.starts_with('[') && !line.starts_with("[[") && !line.contains('{')
 }
 
 /// The path of a key that is there twice, and where it is for the first time.

@@ -66,7 +66,7 @@ class CountType(click.ParamType[int]):
         except ValueError:
             count = 0
         if not 1 <= count < 1e15:
-            self.fail(f"expected a count like 500k or 5M, found {value!r}", param, ctx)
+            self.fail(f"expected a count from 1 on, like 500k or 5M, found {value!r}", param, ctx)
         return count
 
 
