@@ -260,8 +260,8 @@ def _print_components(simulated: Simulated) -> None:
         members = [one for one in components if _belongs(one, used)]
         queue = [one["queue_mean"] for one in members]
         rows.append((
-            name, format_ratio(used.mean_ratio), format_ratio(used.most_ratio), f"{sum(queue) / len(queue):.2f}",
-            f"{max(queue):.2f}", format_rate(sum(one["throughput_per_s"] for one in members), "/s"),
+            name, format_ratio(used.mean_ratio), format_ratio(used.most_ratio), f"{sum(queue) / len(queue):,.2f}",
+            f"{max(queue):,.2f}", format_rate(sum(one["throughput_per_s"] for one in members), "/s"),
         ))  # fmt: skip
     heads = ("component", "used", "most used", "requests", "at the fullest", "operations")
     print_table("components", heads, rows, below=f"not used: {', '.join(idle)}" if idle else "")
