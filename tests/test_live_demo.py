@@ -385,6 +385,15 @@ def test_a_store_that_is_kept_comes_with_what_shows_the_proof_again(
     assert "'run=c|d' --metric latency --metric device_latency\n" in said
 
 
+def test_options_that_the_demonstration_does_not_have_are_not_advised() -> None:
+    """That runs came late it tells in its own words; what is doubted of them stays."""
+    warnings = ["Did not end well: bench-1 (invalid). --allow-failed judges them all the same.", "Doubted after: late."]
+    pair = PairResult("victim", Load(), Load(), ["b"], ["a"], [], is_comparable=True, warnings=warnings, notes=[])
+    side = ComparedSide("run=a", [], 1)
+    found = demo._in_words(Comparison(side, side, True, [pair], [], [], 0.95, 0.05, 0, "test"))
+    assert [one.warnings for one in found.pairs] == [["Doubted after: late."]]
+
+
 def test_what_is_told_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:
     terminal = Terminal(verbose=False)
     terminal.step("A part")

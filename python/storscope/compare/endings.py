@@ -95,10 +95,14 @@ def _counted(pair: Pair, is_meant: Callable[[Subject], bool]) -> str:
     return " and ".join(words)
 
 
+ENDED = "Did not end well"
+"""How that warning begins."""
+
+
 def ending_warnings(pair: Pair) -> list[str]:
     """The runs that did not end well, and how to judge them all the same."""
     ended = [run for run in (*pair.before, *pair.after) if run.status not in (None, _OK)]
     if not ended:
         return []
     judged = " --allow-failed judges them all the same." if barred_by_ending(pair, METRICS["latency"]) else ""
-    return ["Did not end well: " + listed([f"{run.key} ({run.status})" for run in ended]) + f".{judged}"]
+    return [f"{ENDED}: " + listed([f"{run.key} ({run.status})" for run in ended]) + f".{judged}"]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from storscope.compare.endings import ENDED
 from storscope.domain.comparison import Comparison, MetricRow, Outcome, Settings
 from storscope.domain.errors import InputError
 from storscope.domain.finding import Finding, Severity
@@ -367,10 +368,15 @@ class _Story:
 
 
 def _in_words(comparison: Comparison) -> Comparison:
-    """With what the sides are in place of ten ids and of a scratch file that is about to go."""
+    """With what the sides are in place of ten ids and of a scratch file that is about to go; and without the list of
+    runs that came late and the option to judge them all the same, which the demonstration tells in its own words."""
     before = replace(comparison.before, source="the victim beside the hog", names=())
     after = replace(comparison.after, source="the victim beside the limited hog", names=())
-    return replace(comparison, before=before, after=after)
+    pairs = [
+        replace(pair, warnings=[warning for warning in pair.warnings if not warning.startswith(ENDED)])
+        for pair in comparison.pairs
+    ]
+    return replace(comparison, before=before, after=after, pairs=pairs)
 
 
 def asked_by(workload: Workload) -> str:
