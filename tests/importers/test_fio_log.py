@@ -201,13 +201,52 @@ def test_hosts_of_clients_are_systems(tmp_path: Path) -> None:
 # Times and units ------------------------------------------------------------------------------------------------------
 
 
-def test_a_late_entry_ends_a_longer_interval(tmp_path: Path) -> None:
-    """After a stall: the rate of fio is that since the entry before."""
+def test_a_gap_is_a_time_without_an_io(tmp_path: Path) -> None:
+    """fio writes no rate of a tick in which nothing was done, and the next one is of its own tick alone."""
     text = "# t_iops.1.log\n500, 100, 0, 0\n1000, 100, 0, 0\n3500, 10, 0, 0\n4000, 100, 0, 0\n"
     text += "# t_lat.1.log\n500, 1000, 0, 0, 0\n1002, 1000, 0, 0, 0\n3499, 9000, 0, 0, 0\n4001, 1000, 0, 0, 0\n"
     rows = read_text(IMPORTER, text, tmp_path).rows("observations")
-    assert [row["duration_ns"] / 1e9 for row in rows] == pytest.approx([0.5, 0.5, 2.5, 0.5], abs=0.003)
-    assert [row["read_latency_ns_mean"] for row in rows] == [1000, 1000, 9000, 1000]
+    assert [row["duration_ns"] / 1e9 for row in rows] == pytest.approx([0.5, 0.5, 2.0, 0.5, 0.5], abs=0.003)
+    assert [row["read_ops_per_s"] for row in rows] == [100, 100, 0, 10, 100]
+    assert [row["read_latency_ns_mean"] for row in rows] == [1000, 1000, None, 9000, 1000]
+
+
+def test_rates_that_begin_late_have_the_latencies_of_their_time(tmp_path: Path) -> None:
+    """As of the first job of several: fio's clock of the rates begins 139 ms after the job, that of latencies with it.
+
+    The rates drift on: they are half an interval behind at the end.
+    """
+    ends = [639 + 501 * number for number in range(240)]
+    text = "# t_iops.1.log\n" + "".join(f"{end}, 500, 0, 0, 0\n" for end in ends)
+    text += "# t_bw.1.log\n" + "".join(f"{end + 7}, 2000, 0, 0, 0\n" for end in ends)
+    text += "# t_lat.1.log\n" + "".join(f"{500 * number}, 9000, 0, 0, 0\n" for number in range(1, 245))
+    rows = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert len(rows) == len(ends)
+    assert {row["duration_ns"] for row in rows[1:]} == {501_000_000}
+    for column, value in (("ops_per_s", 500), ("bytes_per_s", 2000 * 1024), ("latency_ns_mean", 9000)):
+        assert [row[f"read_{column}"] for row in rows] == pytest.approx([value] * len(rows), rel=1e-6)
+
+
+def test_jobs_that_share_a_log_are_added(tmp_path: Path) -> None:
+    """per_job_logs=0: they stand one after another, each from its beginning."""
+    text = "# t_iops.log\n500, 100, 0, 0\n1000, 100, 0, 0\n1500, 100, 0, 0\n501, 30, 0, 0\n1003, 40, 0, 0\n"
+    text += "# t_lat.log\n500, 1000, 0, 0\n1000, 1000, 0, 0\n500, 3000, 0, 0\n1000, 3000, 0, 0\n1500, 3000, 0, 0\n"
+    tables = read_text(IMPORTER, text, tmp_path)
+    rows = tables.rows("observations")
+    assert [row["read_ops_per_s"] for row in rows] == [130, 140, 100]
+    assert [row["read_latency_ns_mean"] for row in rows] == [2000, 2000, 3000]
+    assert any("2 jobs wrote into one log" in warning for warning in tables.notes.warnings)
+    assert not tables.notes.omitted
+
+
+def test_histograms_that_end_together_are_one(tmp_path: Path) -> None:
+    """Of jobs that share a log, and after a pause of the job (thinktime), which fio closes with several."""
+    bins = ", ".join(["0"] * 100 + ["7"] + ["0"] * 1755)
+    times = (500, 1000, 1000, 1000, 501, 1003)
+    text = "# t_clat_hist.log\n" + "".join(f"{time}, 0, 4096, {bins}\n" for time in times)
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["counts"] for row in tables.rows("histograms")] == [[14], [28]]
+    assert [row["duration_ns"] for row in tables.rows("observations")] == [501_000_000, 502_000_000]
 
 
 def test_times_begin_at_start_or_are_those_of_the_epoch(tmp_path: Path) -> None:

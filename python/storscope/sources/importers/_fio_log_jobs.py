@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from storscope.domain import units
 from storscope.domain.arrays import IntArray
 from storscope.domain.fio_buckets import bucket_from_value
 from storscope.sources.importers._fio import Direction
+from storscope.sources.importers._fio_log_averages import MOMENT_MS, USUAL_MS, Stretch, averaged, interval_of
 from storscope.sources.importers._fio_log_rows import DIRECTIONS, HISTOGRAM, Bins, Entries
 
-MOMENT_MS: Final = 1e11
-"""From here on a time is one since 1970 (log_unix_epoch), of the year 1973 and later; else since the job began."""
-USUAL_MS: Final = 1000.0
-"""The interval into which single I/Os are put."""
 _SAME: Final = 0.25
-"""Entries of several logs that are no further apart than this share of an interval end the same one."""
+"""Histograms that end no further apart than this share of an interval end together."""
 _COUNTED: Final = ("lat", "clat", "iops")
 """Logs of single I/Os, in the order in which they are taken to count them."""
 _PLAT_BITS: Final = 6
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """What was done in an interval; ms from the job's beginning, or since 1970."""
-
-    begin_ms: float
-    end_ms: float
-    done: Mapping[str, Direction]
-    means: Mapping[tuple[str, str], float]
-    """(direction, measure) -> mean in ns, of what is not the latency."""
 
 
 @dataclass
@@ -89,6 +75,8 @@ class LoggedJob:
     """Latencies of a last interval, of which fio writes no rate."""
     rests: int = 0
     """Entries behind the last interval of a log, at the same instant."""
+    sharing: int = 1
+    """Jobs that wrote averages into one log."""
     _base_ms: float | None = None
     """When the first interval of single I/Os begins."""
     _averages: dict[str, list[Entries]] = field(default_factory=lambda: defaultdict(list))
@@ -140,12 +128,9 @@ class LoggedJob:
     def stretches(self) -> list[Stretch]:
         """Its intervals in order: those of the averages, else of single I/Os, else of the histograms."""
         if self._averages:
-            found = list(self._of_averages())
-            has_rates = [any(part.ops is not None for part in stretch.done.values()) for stretch in found]
-            while any(has_rates) and not has_rates[-1]:
-                has_rates.pop()
-                self.unrated += len(found.pop().done)
-            return found
+            found = averaged(self._averages, None if self.is_moment else 0.0, self.measure())
+            self.unrated, self.rests, self.sharing = found.unrated, found.rests, found.sharing
+            return found.stretches
         if self._singles:
             return list(self._of_singles())
         return list(self._of_bins())
@@ -156,46 +141,17 @@ class LoggedJob:
         return next((kind for kind in ("lat", "clat", HISTOGRAM) if kind in kinds), None)
 
     def _interval_ms(self) -> float:
-        """The interval of the averages and histograms: the usual one between two entries of a direction."""
-        times: dict[tuple[str, int], set[float]] = defaultdict(set)
-        for kind, parts in self._averages.items():
-            for part in parts:
-                for time_ms, direction in zip(part.times_ms.tolist(), part.directions.tolist(), strict=True):
-                    times[kind, direction].add(time_ms)
-        for one in self.bins:
-            times[HISTOGRAM, one.direction].add(one.time_ms)
-        gaps = [gap for found in times.values() for gap in np.diff(sorted(found)).tolist()]
-        first = min((min(found) for found in times.values()), default=USUAL_MS)
-        return statistics.median(gaps) if gaps else (first if 0 < first < MOMENT_MS else USUAL_MS)
-
-    def _ends(self) -> list[float]:
-        """When intervals end: entries of several logs that are next to one another end the same one."""
-        times = sorted({time for parts in self._averages.values() for part in parts for time in part.times_ms.tolist()})
-        near = _SAME * self._interval_ms()
-        ends: list[float] = []
-        for time_ms in times:
-            if not ends or time_ms - ends[-1] > near:
-                ends.append(time_ms)
-        return ends
-
-    def _of_averages(self) -> Iterator[Stretch]:
-        ends = self._ends()
-        found: list[dict[tuple[str, int], tuple[int, int | None]]] = [{} for _ in ends]
-        for kind, parts in self._averages.items():
-            for part in parts:
-                places = np.searchsorted(ends, part.times_ms, side="right") - 1
-                tops = part.greatest if part.greatest is not None else [None] * len(places)
-                for place, direction, value, top in zip(places, part.directions, part.values, tops, strict=True):
-                    key = kind, int(direction)
-                    if key in found[place]:
-                        self.rests += 1
-                    else:
-                        found[place][key] = int(value), None if top is None else int(top)
-        begin_ms = self.origin_ms
-        for end_ms, values in zip(ends, found, strict=True):
-            if end_ms > begin_ms:
-                yield _stretch_of_averages(begin_ms, end_ms, values)
-            begin_ms = end_ms
+        """The usual time between two entries of a log and direction."""
+        if self._averages:
+            return interval_of(self._averages)
+        gaps: list[float] = []
+        last: dict[int, int] = {}
+        for bins in self.bins:
+            if bins.time_ms > last.get(bins.direction, bins.time_ms):
+                gaps.append(bins.time_ms - last[bins.direction])
+            last[bins.direction] = bins.time_ms
+        first_ms = self.first_ms or 0.0
+        return statistics.median(gaps) if gaps else (first_ms if 0 < first_ms < MOMENT_MS else USUAL_MS)
 
     def _of_singles(self) -> Iterator[Stretch]:
         counted = next(kind for kind in _COUNTED if any(of == kind for of, _ in self._singles) or kind == "iops")
@@ -247,35 +203,27 @@ class LoggedJob:
                 yield *self._slot(slot), name, kind, tuple(buckets)
 
     def _placed(self) -> Iterator[tuple[float, Bins]]:
-        """Each histogram with the beginning of its interval: the end of the one before."""
-        begun: dict[int, float] = {}
-        for bins in sorted(self.bins, key=lambda one: one.time_ms):
-            begin_ms = begun.get(bins.direction, self.origin_ms)
-            begun[bins.direction] = bins.time_ms
-            if bins.time_ms > begin_ms:
-                yield begin_ms, bins
+        """Each histogram with the beginning of its interval: the end of the one before.
+
+        Those that end together are one: fio writes several at an instant, and jobs that share a log one each.
+        """
+        near_ms = _SAME * self._interval_ms() if self.bins else 0.0
+        for direction in range(len(DIRECTIONS)):
+            begin_ms, together = self.origin_ms, list[Bins]()
+            for bins in sorted((one for one in self.bins if one.direction == direction), key=lambda one: one.time_ms):
+                if together and bins.time_ms - together[0].time_ms > near_ms:
+                    yield begin_ms, _sum_of(together)
+                    begin_ms, together = float(together[-1].time_ms), []
+                together.append(bins)
+            if together:
+                yield begin_ms, _sum_of(together)
 
 
-def _stretch_of_averages(
-    begin_ms: float, end_ms: float, values: Mapping[tuple[str, int], tuple[int, int | None]]
-) -> Stretch:
-    seconds = (end_ms - begin_ms) * units.NS_PER_MS / units.NS_PER_S
-    timed = "lat" if any(kind == "lat" for kind, _ in values) else "clat"
-    done: dict[str, Direction] = {}
-    means: dict[tuple[str, str], float] = {}
-    for number, name in enumerate(DIRECTIONS):
-        of_kind = {kind: found for (kind, direction), found in values.items() if direction == number}
-        if not of_kind:
-            continue
-        rate, width = (of_kind.get(kind, (None, None))[0] for kind in ("iops", "bw"))
-        latency, greatest = of_kind.get(timed, (None, None))
-        done[name] = Direction(
-            ops=None if rate is None else rate * seconds,
-            size_bytes=None if width is None else units.bytes_from_kib(width) * seconds,
-            latency_ns_mean=latency,
-            latency_ns_max=greatest,
-        )
-        means |= {(name, kind): float(found[0]) for kind, found in of_kind.items() if kind in ("clat", "slat")}
-        if latency is not None:
-            means.pop((name, timed), None)
-    return Stretch(begin_ms, end_ms, done, means)
+def _sum_of(bins: Sequence[Bins]) -> Bins:
+    """Histograms of one time as one, which ends with the last."""
+    counts: dict[tuple[float, float], int] = defaultdict(int)
+    for one in bins:
+        for low, high, count in one.buckets:
+            counts[low, high] += count
+    buckets = tuple((low, high, count) for (low, high), count in sorted(counts.items()))
+    return dataclasses.replace(bins[-1], buckets=buckets)

@@ -26,7 +26,8 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
-from storscope.sources.importers._fio_log_jobs import USUAL_MS, LoggedJob, Stretch
+from storscope.sources.importers._fio_log_averages import USUAL_MS, Stretch
+from storscope.sources.importers._fio_log_jobs import LoggedJob
 from storscope.sources.importers._fio_log_rows import (
     HISTOGRAM,
     LogName,
@@ -139,6 +140,9 @@ def _record(recorder: Recorder, options: ImportOptions, names: _fio.Names, job: 
     recorder.omit("entries behind the last interval, of its instant", job.rests)
     if not stretches:
         return
+    if job.sharing > 1:
+        recorder.warn(f"{entity.name}: {job.sharing} jobs wrote into one log (per_job_logs=0). Their rates are added; "
+                      "a mean latency is that of their means, each counted alike.")  # fmt: skip
     ns_of_unit = _ns_of_unit(recorder, job, stretches, entity.name)
     begin_ns = first_ns + _fio.instant_ns(stretches[0].begin_ms)
     reads, writes = (sum(_ops(stretch, name) for stretch in stretches) for name in ("read", "write"))
