@@ -326,3 +326,15 @@ def test_no_single_io_is_lost_or_moved_to_another_bucket(ios: list[tuple[int, in
             assert low < high
             found[low] += count
     assert found == expected
+
+
+def test_latencies_outside_of_the_intervals_with_rates_are_those_of_none(tmp_path: Path) -> None:
+    text = "# t_lat.1.log\n500, 41530, 0, 0\n# t_iops.1.log\n501, 9, 1, 0\n1000, 7, 0, 0\n1500, 8, 0, 0\n"
+    rows = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert [row["read_ops_per_s"] for row in rows][-2:] == [7, 8]
+    assert [row["read_latency_ns_mean"] for row in rows][-2:] == [None, None]
+
+
+def test_entries_of_the_beginning_alone_are_no_interval(tmp_path: Path) -> None:
+    text = "# t_iops.1.log\n0, 5, 0, 0\n0, 6, 0, 0\n# t_lat.1.log\n0, 5000, 0, 0\n"
+    assert not read_text(IMPORTER, text, tmp_path).rows("observations")

@@ -79,7 +79,7 @@ class _Course:
         shorter = np.minimum(self.ends[entries] - self.begins[entries], (ends - begins)[places])
         is_in = shared >= _SAME * shorter
         places, entries, shared = places[is_in], entries[is_in], shared[is_in]
-        weights = np.bincount(places, shared, len(begins))
+        weights = np.bincount(places, shared, len(begins)).astype(np.float64)  # of nothing it counts in whole numbers
         weights[weights == 0] = np.nan
         means = np.bincount(places, shared * self.values[entries], len(begins)) / weights
         tops = np.full(len(begins), np.nan)
@@ -115,6 +115,9 @@ def averaged(parts: Mapping[str, Sequence[Entries]], begin_ms: float | None, tim
     leading = next(kind for kind in _LEADING if kind in parts)
     pieces = _times([one for (kind, _), of_key in courses.items() if kind == leading for one in of_key], interval_ms)
     pieces = [(begin, end) for begin, end in pieces if end > begin]
+    sharing = max(len(of_key) for of_key in courses.values())
+    if not pieces:
+        return Averaged([], 0, rests, sharing)
     begins, ends = (np.array([piece[side] for piece in pieces]) for side in (0, 1))
     told = {key: _together(key[0], of_key, begins, ends) for key, of_key in courses.items()}
     stretches = [_stretch(place, begin, end, told) for place, (begin, end) in enumerate(pieces)]
@@ -124,7 +127,7 @@ def averaged(parts: Mapping[str, Sequence[Entries]], begin_ms: float | None, tim
         for one in of_key
         if kind == timed and kind != leading
     ]
-    return Averaged(stretches, sum(behind), rests, max(len(of_key) for of_key in courses.values()))
+    return Averaged(stretches, sum(behind), rests, sharing)
 
 
 def interval_of(parts: Mapping[str, Sequence[Entries]]) -> float:
