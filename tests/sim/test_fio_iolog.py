@@ -75,6 +75,23 @@ def test_version_2_has_those_of_its_waits() -> None:
     assert not trace_from_text(_V2, "t").has_times
 
 
+def test_a_name_may_hold_blanks_and_a_flush_may_be_of_a_range() -> None:
+    """fio 3.33 writes both as they are: `na me`, and sync_file_range with its option of this name."""
+    text = _V3.replace("/tmp/fl/t", "/tmp/f l/the data").replace("sync 0 0", "sync_file_range 368640 0")
+    trace = trace_from_text(text, "t")
+    assert (len(trace), trace.places) == (3, ())
+    assert trace.left_out == {"openings and closings of files": 3, "flushes": 1, "trims": 1}
+
+
+@pytest.mark.parametrize("second", [_V3, "400500 /tmp/fl/t writ" + _V3])
+def test_one_of_several_jobs_is_refused_with_the_reason(second: str) -> None:
+    """As fio 3.33 left one with numjobs=2, in which a line ends `writefio version 3 iolog`."""
+    with pytest.raises(InputError) as caught:
+        trace_from_text(_V3 + second, "t")
+    assert "Several jobs wrote into it" in caught.value.hint
+    assert caught.value.where == "t, line 10"
+
+
 def test_files_are_places_where_there_are_several() -> None:
     trace = trace_from_text(_V3.replace("118 /tmp/fl/t", "118 /tmp/fl/other"), "t")
     assert trace.places == ("/tmp/fl/other", "/tmp/fl/t")

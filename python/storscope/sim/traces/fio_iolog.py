@@ -6,7 +6,9 @@
 Time (version 3), file, action, offset and length in bytes. Times are in us since the job began: measured with fio
 3.33, whose job of 5 IOPS has an entry each 200,000; fio(1) names no unit. Version 2 has no times but those of `wait`,
 in us by fio(1), so one without waits can be replayed in a closed loop only. Openings, flushes and trims are left out
-and counted. Names of files are places only where there are several.
+and counted. Names of files, which may hold blanks, are places only where there are several.
+
+Refused: a file into which several jobs wrote (numjobs=2 with 3.33): their blocks lie in one another, cut anywhere.
 """
 
 from __future__ import annotations
@@ -19,10 +21,16 @@ from storscope.sim.traces.trace import Gathering, Trace, is_passed_over, whole_n
 
 FORMAT = "fio iolog"
 _FIRST = re.compile(r"\s*fio version (\d+) iolog\s*", re.ASCII)
+_AGAIN = re.compile(r"fio version \d+ iolog\s*\Z", re.ASCII)
+_ENTRY = re.compile(
+    r"(?P<name>\S.*?)\s+(?P<action>[a-z_]+)(?:\s+(?P<offset>\d{1,20})\s+(?P<length>\d{1,20}))?", re.ASCII
+)
+_OF_SEVERAL = "Several jobs wrote into it, one over the other. Record it again with a file for each job (numjobs=1)."
 _MOVES = frozenset({"read", "write"})
 _OTHERS = {
     "add": "openings and closings of files", "open": "openings and closings of files",
-    "close": "openings and closings of files", "sync": "flushes", "datasync": "flushes", "trim": "trims",
+    "close": "openings and closings of files", "sync": "flushes", "datasync": "flushes", "sync_file_range": "flushes",
+    "trim": "trims",
 }  # fmt: skip
 _WAIT = "wait"
 _KNOWN = (2, 3)
@@ -44,16 +52,21 @@ def read(where: str, lines: Iterable[str]) -> Trace:
         if not version:
             version = _version(found, number, line)
             continue
-        words = line.split()
-        time = whole_number(words.pop(0)) if version == _KNOWN[1] else waited_ns // NS_PER_US
-        name, action, *rest = words if len(words) > 1 else ("", "")
-        values = [whole_number(word) for word in rest]
-        if time is None or None in values or len(values) not in (0, 2):
+        if _AGAIN.search(line):
+            raise found.error(number, "the iolog of one job", line.strip(), _OF_SEVERAL)
+        entry = line.strip()
+        time: int | None = waited_ns // NS_PER_US
+        if version == _KNOWN[1]:
+            told, *rest = entry.split(maxsplit=1)
+            time, entry = whole_number(told), "".join(rest)
+        parts = _ENTRY.fullmatch(entry)
+        if time is None or parts is None:
             raise found.error(number, f"an entry of an iolog of version {version}", line.strip())
-        if action in _MOVES and len(values) == 2:
-            requests.append((number, time * NS_PER_US, name, action, values[0] or 0, values[1] or 0))
-        elif action == _WAIT and values:
-            waited_ns += (values[0] or 0) * NS_PER_US
+        name, action = parts["name"], parts["action"]
+        if parts["offset"] is not None and action in _MOVES:
+            requests.append((number, time * NS_PER_US, name, action, int(parts["offset"]), int(parts["length"])))
+        elif parts["offset"] is not None and action == _WAIT:
+            waited_ns += int(parts["offset"]) * NS_PER_US
         elif action in _OTHERS:
             found.left_out[_OTHERS[action]] += 1
         else:
