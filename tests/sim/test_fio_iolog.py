@@ -16,14 +16,14 @@ from storscope.sim.traces.read import trace_from_text
 
 _V3 = """\
 fio version 3 iolog
-17 /tmp/fl/t add
-115 /tmp/fl/t open
-118 /tmp/fl/t read 4046848 4096
-330 /tmp/fl/t write 49676288 8192
-200317 /tmp/fl/t sync 0 0
-200420 /tmp/fl/t trim 0 65536
-400420 /tmp/fl/t write 56377344 4096
-2000085 /tmp/fl/t close
+17 /mnt/scratch/t add
+115 /mnt/scratch/t open
+118 /mnt/scratch/t read 4046848 4096
+330 /mnt/scratch/t write 49676288 8192
+200317 /mnt/scratch/t sync 0 0
+200420 /mnt/scratch/t trim 0 65536
+400420 /mnt/scratch/t write 56377344 4096
+2000085 /mnt/scratch/t close
 """
 """The form of a capture of fio 3.33, with a flush and a trim."""
 _V2 = """\
@@ -77,13 +77,13 @@ def test_version_2_has_those_of_its_waits() -> None:
 
 def test_a_name_may_hold_blanks_and_a_flush_may_be_of_a_range() -> None:
     """fio 3.33 writes both as they are: `na me`, and sync_file_range with its option of this name."""
-    text = _V3.replace("/tmp/fl/t", "/tmp/f l/the data").replace("sync 0 0", "sync_file_range 368640 0")
+    text = _V3.replace("/mnt/scratch/t", "/tmp/f l/the data").replace("sync 0 0", "sync_file_range 368640 0")
     trace = trace_from_text(text, "t")
     assert (len(trace), trace.places) == (3, ())
     assert trace.left_out == {"openings and closings of files": 3, "flushes": 1, "trims": 1}
 
 
-@pytest.mark.parametrize("second", [_V3, "400500 /tmp/fl/t writ" + _V3])
+@pytest.mark.parametrize("second", [_V3, "400500 /mnt/scratch/t writ" + _V3])
 def test_one_of_several_jobs_is_refused_with_the_reason(second: str) -> None:
     """As fio 3.33 left one with numjobs=2, in which a line ends `writefio version 3 iolog`."""
     with pytest.raises(InputError) as caught:
@@ -93,8 +93,8 @@ def test_one_of_several_jobs_is_refused_with_the_reason(second: str) -> None:
 
 
 def test_files_are_places_where_there_are_several() -> None:
-    trace = trace_from_text(_V3.replace("118 /tmp/fl/t", "118 /tmp/fl/other"), "t")
-    assert trace.places == ("/tmp/fl/other", "/tmp/fl/t")
+    trace = trace_from_text(_V3.replace("118 /mnt/scratch/t", "118 /mnt/scratch/other"), "t")
+    assert trace.places == ("/mnt/scratch/other", "/mnt/scratch/t")
 
 
 def test_one_without_times_needs_a_closed_loop(tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_one_without_times_needs_a_closed_loop(tmp_path: Path) -> None:
     ("text", "said"),
     [
         (_V3.replace("version 3", "version 1"), "line 1.*version 2 or 3"),
-        (_V3.replace("118 /tmp/fl/t read 4046848 4096", "118 /tmp/fl/t read 4046848"), "line 4"),
-        (_V3.replace("118 /tmp", "x /tmp"), "line 4"),
+        (_V3.replace("118 /mnt/scratch/t read 4046848 4096", "118 /mnt/scratch/t read 4046848"), "line 4"),
+        (_V3.replace("118 /mnt", "x /mnt"), "line 4"),
         (_V3.replace("t sync 0 0", "t fly 0 0"), "line 6.*another action"),
         (_V3.replace("400420 ", "20 "), "line 8.*not before"),
         ("fio version 3 iolog\n17 /t add\n", "at least one request"),
