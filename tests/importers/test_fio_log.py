@@ -275,6 +275,21 @@ def test_a_unit_of_us_is_told_by_the_histograms_or_doubted(tmp_path: Path) -> No
     assert (histogram["bucket_low_ns"], histogram["bucket_high_ns"]) == ([99_999], [100_999])
 
 
+def test_histograms_alone_tell_rates_and_means_in_either_unit(tmp_path: Path) -> None:
+    for most, unit_ns in ((1856, 1), (1216, 1000)):
+        bins = ", ".join(["0"] * 100 + ["7"] + ["0"] * (most - 101))
+        entry = f"# t_clat_hist.1.log\n0, 0, 4096, {bins}\n1000, 0, 4096, {bins}\n"
+        (row,) = read_text(IMPORTER, entry, tmp_path).rows("observations")
+        assert row["read_latency_ns_mean"] == pytest.approx(100.5 * unit_ns, abs=1)
+
+
+def test_single_ios_of_a_clock_in_us_have_buckets_in_ns(tmp_path: Path) -> None:
+    bins = ", ".join(["0"] * 100 + ["7"] + ["0"] * 1115)
+    text = f"# t_lat.1.log\n5, 100, 0, 4096\n# t_clat_hist.1.log\n1000, 0, 4096, {bins}\n"
+    rows = {row["measure"]: row for row in read_text(IMPORTER, text, tmp_path).rows("histograms")}
+    assert rows["lat"]["bucket_low_ns"] == rows["clat"]["bucket_low_ns"] == [99_999]
+
+
 def test_the_greatest_value_beside_the_mean_is_the_maximum(tmp_path: Path) -> None:
     text = "# t_lat.1.log\n1000, 5000, 90000, 0, 0, 0\n2000, 6000, 80000, 0, 0, 0\n# t_iops.1.log\n"
     rows = read_text(IMPORTER, text + "1000, 9, 0, 0, 0\n2000, 9, 0, 0, 0\n", tmp_path).rows("observations")

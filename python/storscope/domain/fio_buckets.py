@@ -6,6 +6,9 @@ width doubles, so a bucket is at most 1.6 % wide.
 
 from __future__ import annotations
 
+import numpy as np
+
+from storscope.domain.arrays import IntArray
 from storscope.domain.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 _PLAT_BITS = 6
@@ -37,3 +40,10 @@ def value_from_index(index: int) -> int:
         return index
     shift = (index >> _PLAT_BITS) - 1
     return (1 << (shift + _PLAT_BITS)) + ((index % (1 << _PLAT_BITS)) << shift)
+
+
+def lowest_values(values: IntArray) -> IntArray:
+    """The lowest value of the bucket of each value, below 2**53 and of any unit: those of `value_from_index`."""
+    shifts = np.maximum(0, np.frexp(values.astype(np.float64))[1] - 1 - _PLAT_BITS)
+    lowest: IntArray = (values >> shifts) << shifts
+    return lowest

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from storscope.domain.arrays import IntArray
-from storscope.domain.fio_buckets import bucket_from_value
+from storscope.domain.fio_buckets import NS_OF, bucket_from_value, lowest_values
 from storscope.sources.importers._fio import Direction
 from storscope.sources.importers._fio_log_averages import MOMENT_MS, USUAL_MS, Stretch, averaged, interval_of
 from storscope.sources.importers._fio_log_rows import DIRECTIONS, HISTOGRAM, Bins, Entries
@@ -21,7 +21,6 @@ _SAME: Final = 0.25
 """Histograms that end no further apart than this share of an interval end together."""
 _COUNTED: Final = ("lat", "clat", "iops")
 """Logs of single I/Os, in the order in which they are taken to count them."""
-_PLAT_BITS: Final = 6
 
 
 @dataclass
@@ -48,16 +47,9 @@ class _Singles:
             self.values[number] += int(value)
             self.sizes[number] += int(size)
             self.greatest[number] = max(self.greatest[number], int(top))
-        pairs, counts = np.unique(np.stack((slots, _lowest(values))), axis=1, return_counts=True)
+        pairs, counts = np.unique(np.stack((slots, lowest_values(values))), axis=1, return_counts=True)
         for number, low, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
             self.buckets[number][low] += count
-
-
-def _lowest(values: IntArray) -> IntArray:
-    """The least value of the bucket of each, as `bucket_from_value` has them."""
-    shifts = np.maximum(0, np.frexp(values.astype(np.float64))[1] - 1 - _PLAT_BITS)
-    lowest: IntArray = (values >> shifts) << shifts
-    return lowest
 
 
 @dataclass
@@ -86,6 +78,11 @@ class LoggedJob:
     def is_moment(self) -> bool:
         """Whether its times are since 1970."""
         return (self.first_ms or 0.0) >= MOMENT_MS
+
+    @property
+    def unit(self) -> str:
+        """Of latencies: us where the histograms are those of fio before 3.0."""
+        return "us" if any(bins.unit == "us" for bins in self.bins) else "ns"
 
     @property
     def origin_ms(self) -> float:
@@ -184,7 +181,8 @@ class LoggedJob:
             ios = sum(count for _, _, count in bins.buckets)
             total = sum((low + high) / 2 * count for low, high, count in bins.buckets)
             name = DIRECTIONS[bins.direction]
-            done[begin_ms, bins.time_ms][name] = Direction(float(ios), latency_ns_mean=total / ios if ios else None)
+            mean = total / ios / NS_OF[self.unit] if ios else None  # as all values of logs: in its unit
+            done[begin_ms, bins.time_ms][name] = Direction(float(ios), latency_ns_mean=mean)
         for (begin_ms, end_ms), parts in sorted(done.items()):
             yield Stretch(begin_ms, end_ms, parts, {})
 
@@ -198,12 +196,16 @@ class LoggedJob:
             if kind == "iops" or (kind == "clat" and self.bins):
                 continue
             for slot, counts in sorted(part.buckets.items()):
-                top = float(max(part.greatest[slot], 0))
-                buckets = ((*bucket_from_value(low, "ns", top), count) for low, count in sorted(counts.items()))
+                top_ns = part.greatest[slot] * NS_OF[self.unit]
+                buckets = ((*bucket_from_value(low, self.unit, top_ns), count) for low, count in sorted(counts.items()))
                 yield *self._slot(slot), name, kind, tuple(buckets)
 
     def _placed(self) -> Iterator[tuple[float, Bins]]:
-        """Each histogram with the beginning of its interval: the end of the one before.
+        """Each histogram with the beginning of its interval; none whose interval has no length."""
+        return ((begin_ms, bins) for begin_ms, bins in self._summed() if bins.time_ms > begin_ms)
+
+    def _summed(self) -> Iterator[tuple[float, Bins]]:
+        """Each histogram, and the end of the one before.
 
         Those that end together are one: fio writes several at an instant, and jobs that share a log one each.
         """

@@ -167,7 +167,7 @@ def _ops(stretch: Stretch, name: str) -> float:
 
 def _ns_of_unit(recorder: Recorder, job: LoggedJob, stretches: list[Stretch], label: str) -> float:
     """ns in the unit of latencies: since fio 3.0 ns, before us."""
-    if any(bins.unit == "us" for bins in job.bins):
+    if job.unit == "us":
         return float(units.NS_PER_US)
     in_flight = [
         (part.ops or 0.0) * (part.latency_ns_mean or 0.0) / ((stretch.end_ms - stretch.begin_ms) * units.NS_PER_MS)
