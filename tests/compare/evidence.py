@@ -76,6 +76,16 @@ def run(
     return write
 
 
+def undated(writer: Writer) -> Writer:
+    """The same evidence, of whose times nothing is known but their order."""
+
+    def write(recorder: Recorder) -> None:
+        recorder.notes.has_times = False
+        writer(recorder)
+
+    return write
+
+
 def saying(iops: float, half_width: float, independent: float | None = 20.0, *, name: str = "a") -> Writer:
     """A run of five seconds with its figure as a fact, as storscope bench records it."""
 

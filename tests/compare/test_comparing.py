@@ -12,7 +12,7 @@ from storscope.domain.comparison import Outcome, Settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
-from tests.compare.evidence import SECOND, START, Writer, compared, device, noisy, only, row, run, saying
+from tests.compare.evidence import SECOND, START, Writer, compared, device, noisy, only, row, run, saying, undated
 from tests.support.cases import make_store
 
 # What is said ---------------------------------------------------------------------------------------------------------
@@ -457,6 +457,21 @@ def test_a_histogram_per_interval_is_judged(tmp_path: Path) -> None:
     pair = only(compared(tmp_path, before, after, metrics=("p99",)))
     assert row(pair, "p99").method == "bucket-series"
     assert row(pair, "p99").outcome is Outcome.WORSE
+
+
+def test_intervals_without_a_date_are_judged_as_those_with_one(tmp_path: Path) -> None:
+    """As in fio's logs, of which times are known since the beginning alone."""
+    rng = np.random.default_rng(1)
+    rates = [rng.poisson([0.1, level, 60, 40, 1, level * 0.01], (60, 6)).tolist() for level in (900, 500)]
+    sides = [
+        [run("a", noisy(1000, 60, seed=seed, rho=0.9), histogram=own)] for seed, own in zip((0, 3), rates, strict=True)
+    ]
+    dated = only(compared(tmp_path / "dated", *sides, metrics=("p99", "iops")))
+    bare = only(
+        compared(tmp_path / "bare", *([undated(one) for one in side] for side in sides), metrics=("p99", "iops"))
+    )
+    assert row(dated, "p99").method == "bucket-series"
+    assert [row(bare, name) for name in ("p99", "iops")] == [row(dated, name) for name in ("p99", "iops")]
 
 
 def test_a_metric_that_one_side_lacks_is_said(tmp_path: Path) -> None:

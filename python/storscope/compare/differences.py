@@ -278,12 +278,13 @@ def _histograms(subject: Subject, metric: Metric | None, measure: str | None) ->
 
 
 def _buckets(subject: Subject, metric: Metric | None, measure: str) -> Buckets:
-    """A row per instant: reads and writes of one interval belong together."""
-    by_time: dict[int | None, list[HistogramPart]] = defaultdict(list)
-    for part in _histograms(subject, metric, measure):
-        by_time[part.time_ns].append(part)
-    instants = sorted(by_time, key=lambda time: time or 0)
-    return buckets_of([_together(by_time[time]) for time in instants])
+    """A row per instant, or per place in the series without times: reads and writes of one interval belong together."""
+    parts = _histograms(subject, metric, measure)
+    has_times = all(part.time_ns is not None for part in parts)
+    by_instant: dict[int, list[HistogramPart]] = defaultdict(list)
+    for part in parts:
+        by_instant[part.time_ns if has_times and part.time_ns is not None else part.place].append(part)
+    return buckets_of([_together(by_instant[instant]) for instant in sorted(by_instant)])
 
 
 def _together(

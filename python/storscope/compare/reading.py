@@ -59,6 +59,12 @@ _FLUSHES: Final = f"""SELECT capture, run, system, kind, entity, time, duration_
 """What counters tell of a run's flushes, beside the columns of its intervals."""
 
 
+def _in_file_order(table: str) -> str:
+    """The rows of runs in a table, each with its position in it: the order of intervals without a time."""
+    return f"""SELECT *, row_number() OVER () AS position FROM {table}
+               WHERE run IS NOT NULL AND list_contains($captures, capture)"""
+
+
 def captures_of(store: Store, selector: Selector) -> dict[str, str]:
     """Capture id -> path, of the captures that are meant."""
     return {
@@ -102,17 +108,16 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
         store.query(
             f"""SELECT capture, run, system, kind, entity, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS},
                        {FLUSH_RATE}, {FLUSH_LATENCY}
-                FROM observations LEFT JOIN ({_FLUSHES})
-                USING (capture, run, system, kind, entity, time, duration_ns)
-                WHERE run IS NOT NULL AND list_contains($captures, capture) ORDER BY time""",
+                FROM ({_in_file_order("observations")}) LEFT JOIN ({_FLUSHES})
+                USING (capture, run, system, kind, entity, time, duration_ns) ORDER BY time, position""",
             parameters,
         ).to_pylist()
     )
     histograms = _by_run(
         store.query(
-            """SELECT capture, run, kind, entity, epoch_ns(time) AS time_ns, duration_ns, operation, measure,
-                      bucket_low_ns, bucket_high_ns, counts
-               FROM histograms WHERE run IS NOT NULL AND list_contains($captures, capture) ORDER BY time""",
+            f"""SELECT capture, run, kind, entity, epoch_ns(time) AS time_ns, duration_ns, operation, measure,
+                       bucket_low_ns, bucket_high_ns, counts
+                FROM ({_in_file_order("histograms")}) ORDER BY time, position""",
             parameters,
         ).to_pylist()
     )
@@ -333,12 +338,21 @@ def _histograms(rows: Sequence[Row], times: Times) -> list[HistogramPart]:
     for row in inside:
         if kind is None or row["kind"] == kind:
             grouped[row["entity"], row["operation"], row["measure"]].append(row)
-    return [_histogram(row) for own in grouped.values() for row in (split_whole(own)[1] or own)]
+    series = [split_whole(own)[1] or own for own in grouped.values()]
+    lengths: dict[str, set[int]] = defaultdict(set)
+    for own in series:
+        lengths[own[0]["measure"]].add(len(own))
+    return [
+        _histogram(row, place if len(lengths[row["measure"]]) == 1 else 0)
+        for own in series
+        for place, row in enumerate(own)
+    ]
 
 
-def _histogram(row: Row) -> HistogramPart:
+def _histogram(row: Row, place: int) -> HistogramPart:
     return HistogramPart(
         row["time_ns"],
+        place,
         row["operation"],
         row["measure"],
         np.asarray(row["bucket_low_ns"], dtype=np.float64),

@@ -62,6 +62,8 @@ class HistogramPart:
     """One latency histogram of a subject, as it stands in the store."""
 
     time_ns: int | None
+    place: int
+    """Which one of its series, where all of this measure are as long; else 0. It stands for a time that is unknown."""
     operation: str
     measure: str
     low_ns: FloatArray
