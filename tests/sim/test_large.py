@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Open
+from storscope.domain.workload import Stream, Workload
 from storscope.sim.design import Design, read_design
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import fitted, most_intervals, simulate
@@ -41,6 +44,22 @@ def test_a_run_of_many_volumes_is_recorded_in_few_intervals_and_loses_no_io() ->
     assert tables["histograms"].num_rows <= directions
     slices = 8 * simulated.plan.slices
     assert tables["observations"].num_rows <= 2 * of_volumes + 2 * of_all + slices + 8
+
+
+def test_volumes_that_are_silent_are_told_as_such_without_a_place_in_each_interval() -> None:
+    """Of thousands a run would take minutes for them. The record tells all of them in each interval."""
+    volumes = 40
+    workload = Workload("few", (Stream(Mix((AccessSpec(4096),)), Open(20.0), name="few"),))
+    simulated = simulate(plan_of(_design(volumes, 8), workload, duration="2s"), started_ns=0)
+    for interval in simulated.intervals:
+        assert len(interval.form["cells"]) == sum(cell.all.ios > 0 for cell in interval.cells) < 5
+    assert [cell.form["cells"][0]["target"] for cell in simulated.measured.cells] == list(range(volumes))
+    assert 0 in {cell.all.ios for cell in simulated.measured.cells}
+    assert sum(cell.all.ios for cell in simulated.measured.cells) == simulated.measured.all.ios > 20
+    rows = simulated.tables()["observations"].select(["run", "kind", "entity", "ops_per_s"]).to_pylist()
+    parts = [row["ops_per_s"] for row in rows if row["run"] and row["kind"] != "job"]
+    assert len(parts) == volumes * len(simulated.intervals)
+    assert sum(parts) == pytest.approx(sum(row["ops_per_s"] for row in rows if row["kind"] == "job"))
 
 
 def test_of_very_many_volumes_about_thirty_intervals_are_left() -> None:

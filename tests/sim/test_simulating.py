@@ -217,7 +217,7 @@ def test_a_stream_runs_when_the_schedule_says() -> None:
         is_quiet = interval.start_ns / NS_PER_S < 7.5 or interval.start_ns / NS_PER_S >= 13
         assert (hog > 0) or not is_hogged
         assert (hog == 0) or not is_quiet
-        mean = steady[0].all.response.mean_ns
+        mean = steady[0].all.response.mean_ns if steady else None
         if mean is not None and (is_hogged or is_quiet):
             means[is_hogged].append(mean)
     hogged, quiet = (sum(means[key]) / len(means[key]) for key in (True, False))

@@ -95,6 +95,12 @@ impl Cell {
         Self { flushes: flushes.then(Tally::default), ..Self::new(stream, target) }
     }
 
+    /// Whether it made nothing, and is not one that tells of flushes.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.reads.ios == 0 && self.writes.ios == 0 && self.flushes.is_none()
+    }
+
     /// The tally of a direction.
     #[inline]
     pub fn tally(&mut self, direction: Direction) -> &mut Tally {
@@ -214,9 +220,16 @@ impl Interval {
     }
 
     fn merge_counts(&mut self, other: &Self) {
-        for cell in &other.cells {
-            match self.cells.iter_mut().find(|own| (own.stream, own.target) == (cell.stream, cell.target)) {
-                Some(own) => own.merge(cell),
+        for (place, cell) in other.cells.iter().enumerate() {
+            let is_same = |own: &Cell| (own.stream, own.target) == (cell.stream, cell.target);
+            // Mostly both have the same cells in the same order, of which there may be thousands.
+            let place = if self.cells.get(place).is_some_and(is_same) {
+                Some(place)
+            } else {
+                self.cells.iter().position(is_same)
+            };
+            match place {
+                Some(place) => self.cells[place].merge(cell),
                 None => self.cells.push(cell.clone()),
             }
         }

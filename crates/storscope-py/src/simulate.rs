@@ -215,7 +215,9 @@ fn run(
         Some(ios) => run.ending_after(ios),
         None => run,
     };
-    let (finished, array) = run.run(options.started_unix_ns, stop, &mut |interval| {
+    let (finished, array) = run.run(options.started_unix_ns, stop, &mut |mut interval| {
+        // Of thousands of volumes most may be silent in an interval.
+        interval.cells.retain(|cell| !cell.is_silent());
         if let Ok(text) = serde_json::to_vec(&interval) {
             // Nobody listens any more only if the run was given up.
             let _ = intervals.send(text);

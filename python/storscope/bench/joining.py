@@ -32,6 +32,21 @@ def joined(intervals: Iterable[Interval], index: int = 0) -> Interval | None:
     return _joined(pending, index) if pending else None
 
 
+def with_silent(interval: Interval, whole: Interval) -> Interval:
+    """The same with each stream on a target that did nothing in it and is in `whole`: intervals may lack those."""
+    made = {(cell["stream"], cell["target"]) for cell in interval.form["cells"]}
+    silent = [cell for cell in whole.form["cells"] if (cell["stream"], cell["target"]) not in made]
+    return Interval({**interval.form, "cells": [*interval.form["cells"], *map(_silenced, silent)]})
+
+
+def _silenced(cell: Form) -> Form:
+    return {name: _nothing_of(value) if isinstance(value, dict) else value for name, value in cell.items()}
+
+
+def _nothing_of(tally: Form) -> Form:
+    return {name: Buckets().to_form() if isinstance(value, dict) else 0 for name, value in tally.items()}
+
+
 def _joined(intervals: Sequence[Interval], index: int) -> Interval:
     forms = [interval.form for interval in intervals]
     if len(forms) == 1:

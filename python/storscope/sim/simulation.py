@@ -136,7 +136,7 @@ class SimulationRun:
         self.started_ns = started_ns
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[dict[str, Any]]:
-        """Each interval as soon as it is complete (crates/storscope-load/src/tally.rs)."""
+        """Each interval as soon as it is complete (crates/storscope-load/src/tally.rs), with what did any I/O in it."""
         while (news := self._run.next(_PATIENCE_S)) is not None:
             form = json.loads(news)
             if form:

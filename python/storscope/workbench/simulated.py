@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from storscope.bench.figures import Interval, Outcome
-from storscope.bench.joining import joined
+from storscope.bench.joining import joined, with_silent
 from storscope.bench.judgement import Judgement, shown_value
 from storscope.bench.rate_steps import RateStepFigures
 from storscope.bench.record import About, doubts_of, record_run, status_of
@@ -84,7 +84,8 @@ class Simulated:
     def measured(self) -> Interval:
         """The run without its warm-up, as hosts saw it."""
         kept = [one for one in self.intervals if self.judgement.counts(one.start_ns)]
-        return joined(kept) or self.outcome.total
+        found = joined(kept)
+        return with_silent(found, self.outcome.total) if found is not None else self.outcome.total
 
     @cached_property
     def window(self) -> Mapping[str, Any]:
