@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from storscope.domain.errors import UsageError
-from storscope.store.whole_file import check_place, whole_file, write_text
+from storscope.store.whole_file import check_place, make_folder, whole_file, write_text
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit])
@@ -74,6 +74,23 @@ def test_a_place_where_no_file_can_be_is_told_before_the_work(tmp_path: Path) ->
     for folder in (tmp_path, Path("")):  # noqa: PTH201  what an empty variable of a script gives
         with pytest.raises(UsageError, match="expected a file, found a folder"):
             check_place(folder, is_page=True, replaces=True)
+
+
+def test_where_nothing_may_be_written_another_place_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError) as absent:
+        check_place(tmp_path / "none" / "new.html")
+    monkeypatch.setattr("storscope.store.whole_file.os.access", lambda *_: False)
+    with pytest.raises(UsageError) as closed:
+        check_place(tmp_path / "new.html")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"file/reports: expected a place for a folder, found Not a directory") as made:
+        make_folder(tmp_path / "file" / "reports")
+    assert absent.value.hint == "Make it, or name a file in another folder."
+    assert closed.value.hint == "Name a place in a folder of yours, such as /tmp/new.html."
+    assert made.value.hint == "Name a place in a folder of yours, such as /tmp/reports."
+    make_folder(tmp_path / "above" / "new")
+    make_folder(tmp_path / "above" / "new")
+    assert (tmp_path / "above" / "new").is_dir()
 
 
 def test_a_mistyped_device_does_not_become_a_file_among_the_devices(

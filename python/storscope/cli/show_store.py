@@ -25,7 +25,7 @@ from storscope.domain.rows import plain_rows
 from storscope.domain.schema import SCHEMA_VERSION, TABLES
 from storscope.domain.units import format_bytes, format_count
 from storscope.store import Store
-from storscope.store.whole_file import check_place, whole_file
+from storscope.store.whole_file import check_place, make_folder, whole_file
 
 EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "timelines"}), "counters", "captures")
 """Tables as a query sees them; packed series leave as `counters`."""
@@ -211,7 +211,7 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path, 
 def _folder(path: Path) -> Iterator[None]:
     """The folder, made if it is not there; gone again if nothing came into it that was made for it."""
     is_new = not path.exists()
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     try:
         yield
     except BaseException:

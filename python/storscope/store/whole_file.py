@@ -22,6 +22,7 @@ _MARK = b'<meta name="generator" content="storscope '
 """In the head of every page of the room `report`."""
 _HEAD_BYTES = 8192
 _DEVICES = Path("/dev")
+_OF_YOURS = "Name a place in a folder of yours, such as /tmp"
 
 
 @contextmanager
@@ -49,6 +50,15 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
+def make_folder(path: Path) -> None:
+    """With those above it, if it is not there yet. Raises UsageError where it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = f"{_OF_YOURS}/{path.name}."
+        raise UsageError("a place for a folder", error.strerror or str(error), where=str(path), hint=hint) from error
+
+
 def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) -> None:
     """Raises UsageError for a place where no file can be or where one would be lost, before the work that makes it.
 
@@ -56,7 +66,8 @@ def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) ->
     """
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise UsageError("a folder that exists", "none", where=str(folder))
+        hint = "Make it, or name a file in another folder."
+        raise UsageError("a folder that exists", "none", where=str(folder), hint=hint)
     if path.is_block_device():
         raise _block_device(path)
     if path.is_dir():
@@ -67,7 +78,9 @@ def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) ->
         hint = "/dev keeps no files. Name one elsewhere, or check the name of the device with lsblk."
         raise UsageError("a file, or a device that exists", "neither", where=str(path), hint=hint)
     if not os.access(folder, os.W_OK):
-        raise UsageError("a folder that can be written to", "one that cannot", where=str(folder))
+        raise UsageError(
+            "a folder that can be written to", "one that cannot", where=str(folder), hint=f"{_OF_YOURS}/{path.name}."
+        )
     if path.is_file() and not replaces and not _may_go(path, is_page=is_page):
         raise UsageError(
             "a new file, or an earlier report of storscope" if is_page else "a new file",

@@ -102,7 +102,7 @@ def test_a_user_without_a_home_may_read_and_is_told_what_writing_needs(
     monkeypatch.setattr(Path, "home", none)
     assert sweep() == []
     assert inspect(tmp_path).checks
-    with pytest.raises(UsageError, match="XDG_STATE_HOME"):
+    with pytest.raises(UsageError, match="as in XDG_STATE_HOME=/var/tmp/NAME storscope bench"):
         create(tmp_path, 4096)
 
 

@@ -70,7 +70,8 @@ class Record:
 
 
 _NO_PLACE = "a folder that remembers scratch files until they are removed"
-_HINT = "Name another one with the environment variable XDG_STATE_HOME."
+_HINT = "Name another one with an environment variable, as in XDG_STATE_HOME=/var/tmp/NAME storscope bench ..."
+"""/var/tmp outlives the crash of a machine, after which the files are to be found again; /tmp need not."""
 
 
 class Journal:

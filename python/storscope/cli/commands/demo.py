@@ -58,9 +58,9 @@ def command(output: Path, live: str | None, report: Path | None, keep: Path | No
         return play(Path(live) if live else None, report, keep, verbose=verbose)
     if report is not None or keep is not None:
         raise click.UsageError("--report and --keep go with --live; the bundled examples write to --output.")
-    from storscope.store.whole_file import check_place
+    from storscope.store.whole_file import check_place, make_folder
 
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     reports = {name: output / f"{name}.html" for name, _ in _EXAMPLES}
     for page in reports.values():
         check_place(page, is_page=True, replaces=replaces())
