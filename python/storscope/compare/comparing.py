@@ -19,6 +19,7 @@ from storscope.compare.metrics import BANDWIDTH, METRICS, metrics_named
 from storscope.compare.naming import RUNS_IN_SQL, began_ns_of, counters_words, names_of, runs_words
 from storscope.compare.prediction import predicted_side
 from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
+from storscope.compare.recorded_when import notes_on_times
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.compare.units_of_sources import notes_on_megabytes
@@ -82,6 +83,7 @@ def compare_sides(
         notes += _others([one.pair for one in measured])
     if any(found.metric.unit == BANDWIDTH for one in measured for found in one.found):
         notes += notes_on_megabytes([*one.subjects, *other.subjects])
+    notes += notes_on_times([one.pair for one in measured])
     names = names_of(one.subjects, other.subjects)
     judged = _judge(measured, settings, {BEFORE: one.captures, AFTER: other.captures})
     return Comparison(
