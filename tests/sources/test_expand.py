@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -137,3 +138,52 @@ def test_a_device_or_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     items = list(expand.expand([tmp_path / "pipe"]))
     assert [item.reason for item in items if isinstance(item, Unreadable)] == ["is no regular file"]
+
+
+def test_what_a_folder_holds_and_is_not_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "counters").write_text("counters")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "day").mkdir()
+    for name, target in {"latest": "day", "loop": "loop", "nowhere": "absent", "today": "counters"}.items():
+        (tmp_path / name).symlink_to(target)
+    (tmp_path / "day" / "up").symlink_to("..")
+    found = {name.removeprefix(f"{tmp_path}/"): said for name, said in _found(tmp_path)}
+    assert found == {
+        "counters": "counters",
+        "today": "counters",
+        "pipe": "is no regular file",
+        "day/up": "is a link to a folder: name it to have it read",
+        "latest": "is a link to a folder: name it to have it read",
+        "loop": "is a link to what is not there, or no file",
+        "nowhere": "is a link to what is not there, or no file",
+    }
+
+
+def test_a_folder_that_may_not_be_read_leaves_the_others_to_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As /var/log has some of other users; root may read all, so what refuses is the call."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "sar").write_text("counters")
+    exists = Path.exists
+
+    def guarded(path: Path) -> bool:
+        if path.parent.name == "private":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", guarded)
+    items = list(expand.expand([tmp_path]))
+    assert [item.name.rpartition("/")[2] for item in items] == ["private", "sar"]
+    assert isinstance(items[0], Unreadable)
+    assert (items[0].reason, items[0].is_broken) == ("cannot be read: Permission denied", True)
+
+
+def test_a_file_that_is_gone_before_its_turn_leaves_the_others_to_be_read(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text(name)
+    found = []
+    for item in expand.expand([tmp_path]):
+        (tmp_path / "b").unlink(missing_ok=True)
+        found.append(item.path.name if isinstance(item, Evidence) else item.reason)
+    assert found == ["a", "cannot be read: No such file or directory", "c"]

@@ -94,25 +94,32 @@ def expand(paths: list[Path], standard_input: Path | None = None, progress: Prog
 
 
 def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
-    if (folder / _STORE_MARKER).exists():
+    try:
+        is_store, paths = (folder / _STORE_MARKER).exists(), sorted(folder.iterdir())
+    except OSError as error:
+        yield Unreadable(shown_name(str(folder)), f"cannot be read: {error.strerror}", is_broken=True)
+        return
+    if is_store:
         yield Unreadable(shown_name(str(folder)), "is a storscope store, no evidence (use --store to query it)")
         return
-    for path in sorted(folder.iterdir()):
+    for path in paths:
         if path.name.startswith("."):
             continue
-        if path.is_dir() and not path.is_symlink():
+        if path.is_symlink() and not path.is_file():
+            target = "a folder: name it to have it read" if path.is_dir() else "what is not there, or no file"
+            yield Unreadable(shown_name(str(path)), f"is a link to {target}")
+        elif path.is_dir():
             yield from _from_folder(path, progress)
-        elif path.is_file():
+        else:
             yield from _from_file(path, str(path), progress, depth=0)
 
 
 def _from_file(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
     """A file on its own. Raises UnsafeArchive for one inside an archive (`depth`), which is not read on then."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        yield Unreadable(shown_name(name), "is no regular file")
-        return
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            yield Unreadable(shown_name(name), "is no regular file")
+            return
         with path.open("rb") as file:
             start = file.read(_MAGIC_BYTES)
     except OSError as error:
