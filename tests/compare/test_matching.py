@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
+from storscope.compare import compare_sides, parse_side
+from storscope.domain.comparison import Settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.workload import AccessSpec, Closed, Mix, Stream, Workload
+from storscope.store import Store
 from tests.compare.evidence import SECOND, START, Writer, compared, device, only, row, run
 
 
@@ -186,3 +190,25 @@ def test_entities_are_paired_by_name_and_the_busiest_come_first(tmp_path: Path) 
     assert not found.of_runs
     assert [item.name for item in found.unmatched] == ["host/device/sdc"]
     assert "1 busiest of 2" in found.notes[0]
+
+
+def _two(names: tuple[str, str]) -> list[Writer]:
+    return [device(name, [rate] * 20, [1e6] * 20) for name, rate in zip(names, (10.0, 500.0), strict=True)]
+
+
+def test_where_no_name_is_on_both_sides_the_busiest_are_named_as_what_can_be_typed(tmp_path: Path) -> None:
+    """As of esxtop before and perfmon after: the names differ, and storscope does not guess."""
+    found = compared(tmp_path, _two(("naa.6001", "naa.6002")), _two(("0 C:", "1 D:")))
+    assert found.pairs == []
+    command = found.notes[0].partition("storscope compare ")[2]
+    typed = shlex.split(command)
+    assert typed == [f"{tmp_path}/before#entity=device/naa.6002", f"{tmp_path}/after#entity=device/1 D:"]
+    sides = [parse_side(text) for text in typed]
+    stores = [Store.open(side.path) for side in sides if side.path]
+    again = compare_sides((stores[0], sides[0]), (stores[1], sides[1]), Settings(), version="test")
+    assert only(again).name == "device naa.6002 → device 1 D:"
+
+
+def test_a_name_that_would_be_a_pattern_is_not_typed(tmp_path: Path) -> None:
+    found = compared(tmp_path, _two(("lun*", "lun?")), _two(("sda", "sdb")))
+    assert found.notes[0].endswith("where each side names one: entity=KIND/NAME.")

@@ -23,6 +23,7 @@ from storscope.compare.recorded_when import notes_on_times
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.compare.units_of_sources import notes_on_megabytes
+from storscope.compare.unlike_names import one_by_one
 from storscope.compare.wording import listed
 from storscope.domain.comparison import AFTER, BEFORE, ComparedSide, Comparison, PairResult, Settings
 from storscope.domain.comparison import Side as SideName
@@ -83,6 +84,8 @@ def compare_sides(
         notes += _others([one.pair for one in measured])
     if any(found.metric.unit == BANDWIDTH for one in measured for found in one.found):
         notes += notes_on_megabytes([*one.subjects, *other.subjects])
+    if not of_runs and not matched.pairs:
+        notes.append(one_by_one((before[1], after[1]), one.subjects, other.subjects))
     notes += notes_on_times([one.pair for one in measured])
     names = names_of(one.subjects, other.subjects)
     judged = _judge(measured, settings, {BEFORE: one.captures, AFTER: other.captures})
@@ -244,8 +247,9 @@ def _ends_before(one: Selector, other: Selector) -> bool:
 def _busiest(matched: Matched, most: int, notes: list[str]) -> list[Pair]:
     """The busiest pairs; says how many there are beside them."""
     if len(matched.pairs) > most:
+        are = "is" if most == 1 else "are"
         notes.append(
-            f"The {most} busiest of {format_count(len(matched.pairs))} entities are compared; choose others with "
+            f"The {most} busiest of {format_count(len(matched.pairs))} entities {are} compared; choose others with "
             "entity=NAME, or more with --entities."
         )
     return matched.pairs[:most]
