@@ -177,3 +177,16 @@ def test_missing_files_and_wrong_options_are_usage_errors(tmp_path: Path) -> Non
         assert done.returncode == 2, (arguments, done.stdout, done.stderr)
         assert word in done.stderr, done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_the_end_of_a_line_in_a_name_makes_no_line_of_its_own(tmp_path: Path) -> None:
+    evidence = tmp_path / "evidence"
+    evidence.mkdir()
+    (evidence / "a\nFAILED   b.json").write_bytes(JSON.read_bytes())
+    (evidence / "c\nread     d.json").touch()
+    done = storscope("import", evidence, "--store", tmp_path / "store")
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1] != " "] == ["read", "skipped", "1"]
+    again = storscope("import", evidence, "--store", tmp_path / "store")
+    assert [line.split()[0] for line in again.stdout.splitlines() if line[:1] != " "] == ["known", "skipped", "0"]
+    told = storscope("diagnose", evidence, "--verbose")
+    assert not [line for line in told.stderr.splitlines() if line.startswith(("FAILED", "read"))]

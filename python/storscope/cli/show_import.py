@@ -9,7 +9,7 @@ import click
 
 from storscope.cli.text_table import harmless
 from storscope.domain.units import format_count
-from storscope.workbench.importing import Imported, ImportSummary
+from storscope.workbench.importing import Imported, ImportSummary, Skipped
 
 _ROWS_WORTH_NAMING = ("observations", "series", "histograms", "events", "facts", "runs")
 
@@ -17,7 +17,7 @@ _ROWS_WORTH_NAMING = ("observations", "series", "histograms", "events", "facts",
 def print_import(summary: ImportSummary, store: Path | None) -> None:
     """What was read, what was there already, what was skipped and why, with counts; failures go to standard error."""
     for item in summary.imported:
-        click.echo(f"read     {item.name}  {click.style(item.format, bold=True)}: {_rows(item)}")
+        click.echo(f"read     {harmless(item.name)}  {click.style(item.format, bold=True)}: {_rows(item)}")
         if item.clock:
             click.echo(f"         clock: {item.clock}")
         for reason, count in sorted(item.omitted.items()):
@@ -25,14 +25,14 @@ def print_import(summary: ImportSummary, store: Path | None) -> None:
         for warning in item.warnings:
             click.secho(f"         note: {warning}", fg="yellow")
     for known in summary.known:
-        click.echo(f"known    {known.name}: the store has this content as capture {known.capture}")
+        click.echo(f"known    {harmless(known.name)}: the store has this content as capture {known.capture}")
         if known.read_otherwise:
             click.secho("         note: it was imported with other options; --replace reads it anew", fg="yellow")
     for skipped in summary.skipped:
         if skipped.is_error:
-            click.secho(f"FAILED   {skipped.name}: {_without_name(skipped.reason, skipped.name)}", fg="red", err=True)
+            click.secho(f"FAILED   {_name_and_reason(skipped)}", fg="red", err=True)
         else:
-            click.echo(f"skipped  {skipped.name}: {_without_name(skipped.reason, skipped.name)}")
+            click.echo(f"skipped  {_name_and_reason(skipped)}")
     failed = len(summary.failures)
     counts = f"{len(summary.imported)} read, {len(summary.known)} known, {len(summary.skipped) - failed} skipped"
     click.echo(counts + (f", {failed} FAILED" if failed else "") + (f"; store: {store}" if store else ""))
@@ -70,17 +70,22 @@ def _without_name(reason: str, name: str) -> str:
     return reason.removeprefix(f"{name}: ").removeprefix(f"{name}, ")
 
 
+def _name_and_reason(skipped: Skipped) -> str:
+    """A name may hold ends of lines, which would make lines of their own; a reason has lines on purpose."""
+    return f"{harmless(skipped.name)}: {_without_name(skipped.reason, skipped.name)}"
+
+
 def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
     """What a diagnosis should not pass over: failures always, what was skipped or doubted when asked; all on stderr."""
     for skipped in summary.skipped:
         if skipped.is_error or verbose:
             word = click.style("FAILED", fg="red") if skipped.is_error else "skipped"
-            click.echo(f"{word} {skipped.name}: {_without_name(skipped.reason, skipped.name)}", err=True)
+            click.echo(f"{word} {_name_and_reason(skipped)}", err=True)
     if not verbose:
         _print_unrecognised(summary)
     for warning, names in _by_warning(summary).items():
         where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-        click.secho(f"note: {where}: {warning}", fg="yellow", err=True)
+        click.secho(f"note: {harmless(where)}: {warning}", fg="yellow", err=True)
 
 
 _NAMED = 3
