@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import jsonschema
 import pytest
 
 from storscope.cli.main import run
+from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from tests.compare import evidence
 from tests.support.cases import make_store
@@ -358,3 +360,29 @@ def test_real_runs_of_different_loads_are_not_judged(
         assert "the generator paused" not in said
     found = compared(capsys, fast, again, "--store", tmp_path / "store")
     assert found["pairs"][0]["comparable"]
+
+
+def _of_host(host: str, device: str, latency_ns: float) -> Callable[[Recorder], None]:
+    def write(recorder: Recorder) -> None:
+        for index, rate in enumerate(evidence.noisy(1000)):
+            figures = {"ops_per_s": rate, "latency_ns_mean": latency_ns}
+            at = evidence.START + index * evidence.SECOND
+            recorder.observe(EntityRef(host, "device", device), at, evidence.SECOND, figures)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("sda", "Of another system: db1/device/sda against db2/device/sda."),
+        ("sdb", "The names differ; paired since there is nothing else: db1/device/sda against db2/device/sdb."),
+    ],
+)
+def test_that_counters_are_of_another_host_or_device_is_told_without_being_asked_for(
+    device: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_store(tmp_path / "one", _of_host("db1", "sda", 4e6))
+    make_store(tmp_path / "other", _of_host("db2", device, 2e6))
+    assert run(["compare", str(tmp_path / "one"), str(tmp_path / "other")]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())

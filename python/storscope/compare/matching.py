@@ -271,12 +271,12 @@ def match_entities(before: Sequence[Subject], after: Sequence[Subject]) -> Match
         if len(namesakes) == 1 and sum(other.name == subject.name for other in waiting) == 1:
             free.remove(namesakes[0])
             note = f"Of another system: {subject.key} against {namesakes[0].key}."
-            matched.pairs.append(Pair(subject.name, [subject], namesakes, [note]))
+            matched.pairs.append(Pair(subject.name, [subject], namesakes, [note], [note]))
         else:
             matched.unmatched.append(Unmatched("before", subject.key, "the other side has no counters of it"))
     matched.unmatched += [Unmatched("after", subject.key, "the other side has no counters of it") for subject in free]
     if not matched.pairs and len(before) == len(after) == 1:
         note = f"The names differ; paired since there is nothing else: {before[0].key} against {after[0].key}."
-        return Matched([Pair(f"{before[0].name} → {after[0].name}", list(before), list(after), [note])])
+        return Matched([Pair(f"{before[0].name} → {after[0].name}", list(before), list(after), [note], [note])])
     matched.pairs.sort(key=lambda pair: -(pair.before[0].activity + pair.after[0].activity))
     return matched
