@@ -227,6 +227,21 @@ fn a_curve_drive_gives_back_its_points() {
     }
 }
 
+/// A request of 1 MiB takes what the curve says of one and the time of the rest at the rate of the transfer.
+#[test]
+fn a_curve_drive_transfers_large_requests_one_at_a_time() {
+    let points: Vec<_> = (1..=8).map(|qd| (qd, 1000.0 * f64::from(qd))).collect();
+    let DriveDesign::Curve(small) = curve(&points, 0.0) else { unreachable!("a curve") };
+    let rate = 100e6;
+    let design = DriveDesign::Curve(CurveDesign { rate_bytes_per_s: Some(rate), ..small });
+    let rest_s = f64::from((1 << 20) - 4096) / rate;
+    for qd in [1, 2, 4, 8, 16] {
+        let expected = 1.0 / (1.0 / (1000.0 * f64::from(qd.min(8))) + rest_s);
+        let found = ClosedLoop { block: 1 << 20, ..ClosedLoop::reads(qd, 10_000) }.run(&design, 1).iops;
+        assert!((found / expected - 1.0).abs() < 0.005, "depth {qd}: {found} a second, expected {expected}");
+    }
+}
+
 #[test]
 fn below_its_first_point_a_curve_drive_responds_as_at_it() {
     let points = [(4, 400.0), (8, 500.0)];

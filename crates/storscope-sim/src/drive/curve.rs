@@ -3,8 +3,9 @@
 //! With n requests in it, it completes them at the curve's rate for n, oldest first; between the points the rate is
 //! interpolated on logarithmic scales, beyond the last it stays, below the first it is in proportion to n: the response
 //! there is that of the first point, which it is at most. A closed loop with n outstanding so gets exactly what was
-//! measured; mean response follows from Little's law. What is not there: where on the drive a request goes, sequential
-//! access, and any effect of reads on writes but waiting.
+//! measured; mean response follows from Little's law. What a larger request has more passes after that, one request at a
+//! time at the rate of the transfer, however many are in it. What is not there: where on the drive a request goes,
+//! sequential access, and any effect of reads on writes but waiting.
 
 use std::collections::VecDeque;
 
@@ -26,6 +27,9 @@ pub struct Curve {
     ns_per_byte: f64,
     random: Random,
     inside: VecDeque<DriveOp>,
+    /// When what takes as long as the curve says of the oldest is over, and its transfer begins.
+    found_at: Nanos,
+    /// When the oldest is done.
     done_at: Nanos,
     busy: Nanos,
     busy_since: Nanos,
@@ -41,6 +45,7 @@ impl Curve {
             ns_per_byte: design.rate_bytes_per_s.map_or(0.0, |rate| 1e9 / rate),
             random: Random::new(seed, index),
             inside: VecDeque::with_capacity(256),
+            found_at: Nanos::NEVER,
             done_at: Nanos::NEVER,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
@@ -98,17 +103,21 @@ impl Curve {
 
     fn start(&mut self, now: Nanos) {
         let Some(op) = self.inside.front() else { return };
-        let more_bytes = f64::from(op.length.saturating_sub(self.block_bytes));
-        let time_ns = self.mean_ns(op.direction, self.inside.len()) * self.spread.draw(&mut self.random);
-        self.done_at = now + Nanos((time_ns + more_bytes * self.ns_per_byte) as u64);
+        let mean_ns = self.mean_ns(op.direction, self.inside.len());
+        let transfer = Nanos((f64::from(op.length.saturating_sub(self.block_bytes)) * self.ns_per_byte) as u64);
+        self.found_at = now + Nanos((mean_ns * self.spread.draw(&mut self.random)) as u64);
+        self.done_at = self.found_at + transfer;
     }
 
-    /// What is left of the current service goes at the rate of the new number inside.
+    /// What is left of the current service goes at the rate of the new number inside. A transfer goes on as it did.
     fn hurry(&mut self, now: Nanos) {
         let Some(op) = self.inside.front() else { return };
         let count = self.inside.len();
         let ratio = self.mean_ns(op.direction, count) / self.mean_ns(op.direction, count - 1);
-        self.done_at = now + Nanos((self.done_at.since(now).0 as f64 * ratio) as u64);
+        let left = self.found_at.since(now);
+        let transfer = self.done_at.since(self.found_at.max(now));
+        self.found_at = now + Nanos((left.0 as f64 * ratio) as u64);
+        self.done_at = self.found_at + transfer;
     }
 
     fn mean_ns(&self, direction: Direction, count: usize) -> f64 {
