@@ -7,7 +7,7 @@ import pytest
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Load, Open, RateStep, Steps
 from storscope.domain.units import NS_PER_S
-from storscope.domain.workload import Stream, Workload
+from storscope.domain.workload import Region, Stream, Workload
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
@@ -16,11 +16,12 @@ from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
 from tests.sim.designs import SMALL
 
+_ALL = Region()
 _CACHE = '[cache.write]\nsize = "{size}"\n'
 
 
-def _simulated(size: str, load: Load, duration: str, schedule: str = "") -> Simulated:
-    writes = Stream(Mix((AccessSpec(4096, read_share=0.0),)), load, name="writes", targets=(0,))
+def _simulated(size: str, load: Load, duration: str, schedule: str = "", region: Region = _ALL) -> Simulated:
+    writes = Stream(Mix((AccessSpec(4096, read_share=0.0),)), load, name="writes", targets=(0,), region=region)
     workload = Workload("writes", (writes,))
     changes = read_schedule(schedule, "s.toml") if schedule else None
     two = SMALL.replace("[[host]]", '[[controller]]\nname = "B"\ncost_per_op = "20 us"\n\n[[host]]', 1)
@@ -45,6 +46,14 @@ def test_writes_that_a_large_cache_takes_for_a_minute_are_doubted_though_no_figu
 
 def test_what_settles_below_its_limit_is_not_doubted() -> None:
     assert not _filling(_simulated("32 MiB", Open(60.0), "4m"))
+
+
+@pytest.mark.parametrize(("written_bytes", "is_doubted"), [(16 << 20, False), (8 << 30, True)])
+def test_places_that_are_all_in_the_cache_leave_it_as_it_is(written_bytes: int, is_doubted: bool) -> None:
+    """1,024 pages that are overwritten all the time stay dirty for good, below the mark from which any is destaged."""
+    simulated = _simulated("16 GiB", Closed(4), "20s", region=Region(0, written_bytes))
+    assert bool(_filling(simulated)) is is_doubted
+    assert (simulated.window["cache"]["dirty_pages"] == 1024) is not is_doubted
 
 
 def test_a_full_cache_is_not_doubted() -> None:

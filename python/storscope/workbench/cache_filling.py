@@ -16,6 +16,9 @@ _LEAST_KEPT = 0.2
 minute (at most 5 % in the designs of `examples/designs` once they have settled)."""
 _LEAST_PER_S = 1.0
 """So many of them a second for each drive: less is hardly anything for one, that does a hundred writes or more."""
+_ALL_THERE = 0.05
+"""Of the pages that were written, fewer that were not there already leave the cache as it is: the places that are
+written are all in it."""
 _FULL = 0.98
 """A read cache is never quite full: what is being read has its room, too."""
 _FULL_OF_WRITES = 0.95
@@ -42,19 +45,20 @@ def full_words(report: Mapping[str, Any]) -> str:
     return f"its write cache, empty at the start, was full at the end ({dirty} of {limit} dirty)"
 
 
-def doubts_of_cache(report: Mapping[str, Any], longer: str = _LONGER) -> tuple[str, ...]:
+def doubts_of_cache(
+    report: Mapping[str, Any], last: Mapping[str, Any] | None = None, longer: str = _LONGER
+) -> tuple[str, ...]:
     """A sentence if much of what came into the cache in the time of a report stayed there; `longer` is what to try.
 
     Latency and IOPS cannot tell: until the cache is full, writes take as long as ever. Says nothing of a cache that
-    was full, or kept its level.
+    was full, or kept its level; nor, by `last`, the report of the end of that time, of one that holds all the places
+    that are written: nothing is left to come.
     """
     cache = report["cache"]
     if cache is None or not cache["dirty_limit_pages"]:
         return ()
-    came = cache["written_pages"] - cache["absorbed_pages"]
-    stayed = came - cache["destaged_pages"]
-    drives = sum(one["kind"] == "drive" for one in report["components"])
-    if not came or stayed < _LEAST_KEPT * came or stayed < _LEAST_PER_S * drives * report["duration_ns"] / NS_PER_S:
+    came, stayed = _came(cache), _stayed(cache)
+    if not came or stayed < _LEAST_KEPT * came or not _grew(report) or (last is not None and _holds_all(last)):
         return ()
     dirty = cache["dirty_pages"] / cache["dirty_limit_pages"]
     kept = f"{format_ratio(stayed / came)} of the pages that came to be written were still there at the end"
@@ -69,6 +73,27 @@ def doubts_of_cache(report: Mapping[str, Any], longer: str = _LONGER) -> tuple[s
             f"less to do than the load asks of them. {longer}."
         )
     return (said,)
+
+
+def _came(cache: Mapping[str, Any]) -> int:
+    """Pages that were written and not there already."""
+    return int(cache["written_pages"] - cache["absorbed_pages"])
+
+
+def _stayed(cache: Mapping[str, Any]) -> int:
+    return _came(cache) - int(cache["destaged_pages"])
+
+
+def _grew(report: Mapping[str, Any]) -> bool:
+    drives = sum(one["kind"] == "drive" for one in report["components"])
+    least: float = _LEAST_PER_S * drives * report["duration_ns"] / NS_PER_S
+    return _stayed(report["cache"]) >= least
+
+
+def _holds_all(report: Mapping[str, Any]) -> bool:
+    """Whether what was written was there already, all but a little."""
+    cache = report["cache"]
+    return not _grew(report) and cache["written_pages"] > 0 and _came(cache) <= _ALL_THERE * cache["written_pages"]
 
 
 def doubts_of_reads(

@@ -83,8 +83,8 @@ def _filling(
     steps = has_steps(plan.workload)
     longer = "Let its rate steps last longer" if steps else longer_words(plan, judgement.to_ns)
     for span in spans:
-        shown = window(array, *span)
-        found = (*doubts_of_cache(shown, longer), *_reads(plan, shown, longer))
+        shown, second_half = window(array, *span), window(array, sum(span) // 2, span[1])
+        found = (*doubts_of_cache(shown, second_half, longer), *_reads(plan, shown, longer))
         if found:
             return found
     return ()
