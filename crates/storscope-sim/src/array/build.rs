@@ -21,7 +21,7 @@ use super::rates::{RATES, RateLimit};
 use super::report::{ComponentKind, LimitKind};
 use super::slices::Slices;
 use super::target::{Target, Volume};
-use crate::drive::{DriveKind, catalogue};
+use crate::drive::{DriveKind, catalogue, served_side_by_side};
 use crate::error::SimError;
 use crate::kernel::{NONE, Random, Slab, Station, Tournament};
 
@@ -189,7 +189,7 @@ fn drive_kinds(design: &ArrayDesign) -> Result<Vec<DriveDesign>, SimError> {
 /// How many requests a drive serves side by side; 1 of one whose arm can be at one place only.
 ///
 /// Of flash: as many as there are dies, or fewer if its controller does not take commands fast enough to keep all of them
-/// at work. Of a curve: the greatest rate over that of a single request.
+/// at work. Of a curve: the greatest rate over that of a single request, of reads or of writes.
 fn parallel(kind: &DriveDesign) -> f64 {
     match kind {
         DriveDesign::Mechanical(_) => 1.0,
@@ -199,8 +199,8 @@ fn parallel(kind: &DriveDesign) -> f64 {
             f64::from(design.dies).min(taken).max(1.0)
         }
         DriveDesign::Curve(design) => {
-            let most = design.reads.iter().map(|point| point.iops).fold(0.0, f64::max);
-            design.reads.first().map_or(1.0, |first| most / first.iops * f64::from(first.qd)).max(1.0)
+            let writes = design.writes.as_ref().map_or(1.0, |points| served_side_by_side(points));
+            served_side_by_side(&design.reads).max(writes)
         }
     }
 }

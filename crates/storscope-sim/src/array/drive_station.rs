@@ -26,8 +26,6 @@ pub struct DriveStation {
     busy_at_start: Nanos,
     /// How many it serves side by side.
     parallel: f64,
-    /// Integral of the share of these places that were taken, in nanoseconds; not kept of a drive that has one.
-    used: f64,
     used_at_start: Nanos,
     read_waits_at_start: ReadWaits,
 }
@@ -81,7 +79,6 @@ impl DriveStation {
             totals: DriveTotals::default(),
             busy_at_start: Nanos::ZERO,
             parallel,
-            used: 0.0,
             used_at_start: Nanos::ZERO,
             read_waits_at_start: ReadWaits::default(),
         }
@@ -116,24 +113,18 @@ impl DriveStation {
 
     /// Counts an operation that was submitted at `submitted` and is done now; `began` is when statistics began.
     ///
-    /// A drive turns to an operation when it has finished the one before, or at once. Flash knows how long each would have
-    /// taken alone. Of other drives that serve several side by side the time is split by how many were there for each
-    /// place: an approximation, as it takes the number at the end for that of the whole time. `totals.service` is the time since the last completion, the share of the drive that
-    /// the operation used.
+    /// A drive turns to an operation when it has finished the one before, or at once. One that serves several side by side
+    /// knows how long each would have taken alone. `totals.service` is the time since the last completion, the share of
+    /// the drive that the operation used.
     #[inline]
     pub fn done(&mut self, now: Nanos, submitted: Nanos, began: Nanos) -> OpTimes {
         self.count(now);
-        let there = self.present;
         self.present -= 1;
         let start = self.last_done.max(submitted);
         self.last_done = now;
         let (response, share) = (now - submitted, now - start);
-        let service = if self.parallel > 1.0 {
-            let by_places = || Nanos((response.0 as f64 * (self.parallel / f64::from(there)).min(1.0)) as u64);
-            self.drive.served().map_or_else(by_places, |served| served.min(response))
-        } else {
-            share
-        };
+        let alone = self.drive.served().filter(|_| self.parallel > 1.0);
+        let service = alone.map_or(share, |alone| alone.min(response));
         self.totals.completed += 1;
         let since = submitted.0.max(began.0);
         self.totals.response += now.0 - since;
@@ -149,28 +140,13 @@ impl DriveStation {
         if self.present == 0 {
             self.idle += elapsed;
         }
-        if self.parallel > 1.0 {
-            self.used += self.used_share() * elapsed as f64;
-        }
         self.changed = now;
     }
 
-    /// The share of its places that are taken.
-    fn used_share(&self) -> f64 {
-        (f64::from(self.present) / self.parallel).min(1.0)
-    }
-
-    /// For how long it worked: flash by its own account, other drives that serve several side by side with each instant
-    /// weighted by the share of their places that were taken.
+    /// For how long it worked: by its own account where it serves several side by side.
     #[must_use]
     pub fn used(&self, now: Nanos) -> Nanos {
-        if let Some(used) = self.drive.used(now) {
-            used.since(self.used_at_start)
-        } else if self.parallel > 1.0 {
-            Nanos((self.used + self.used_share() * now.since(self.changed).0 as f64) as u64)
-        } else {
-            self.busy(now)
-        }
+        self.drive.used(now).map_or_else(|| self.busy(now), |used| used.since(self.used_at_start))
     }
 
     /// How many it serves side by side.
@@ -228,7 +204,7 @@ impl DriveStation {
     /// Begins to count anew; operations stay.
     pub fn restart(&mut self, now: Nanos) {
         self.count(now);
-        (self.area, self.slice_area, self.idle, self.used) = (0, 0, 0, 0.0);
+        (self.area, self.slice_area, self.idle) = (0, 0, 0);
         self.last_done = now;
         (self.most, self.slice_most) = (self.present, self.present);
         let present = u64::from(self.present);

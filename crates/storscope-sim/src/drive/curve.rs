@@ -20,8 +20,8 @@ use super::variate::{Random, Spread};
 /// See [`CurveDesign`].
 #[derive(Debug)]
 pub struct Curve {
-    read_means_ns: Vec<f64>,
-    write_means_ns: Vec<f64>,
+    reads: Means,
+    writes: Means,
     spread: Spread,
     block_bytes: u32,
     ns_per_byte: f64,
@@ -31,15 +31,30 @@ pub struct Curve {
     found_at: Nanos,
     /// When the oldest is done.
     done_at: Nanos,
+    /// How long the oldest would take alone, and how long the one done last would have.
+    alone: Nanos,
+    served: Nanos,
     busy: Nanos,
     busy_since: Nanos,
+    /// See [`Curve::used`]; counted until `counted_at`.
+    used_ns: f64,
+    counted_at: Nanos,
+}
+
+/// What a direction's points say.
+#[derive(Debug)]
+struct Means {
+    /// Mean time between completions for 1, 2, ... requests inside, up to the last point.
+    ns: Vec<f64>,
+    /// How many it serves side by side: the greatest rate over that of a single request.
+    parallel: f64,
 }
 
 impl Curve {
     pub fn new(design: &CurveDesign, seed: u64, index: u32) -> Self {
         Self {
-            read_means_ns: means_ns(&design.reads),
-            write_means_ns: means_ns(design.writes.as_ref().unwrap_or(&design.reads)),
+            reads: Means::new(&design.reads),
+            writes: Means::new(design.writes.as_ref().unwrap_or(&design.reads)),
             spread: Spread::new(design.cv),
             block_bytes: u32::try_from(design.block.0).unwrap_or(u32::MAX),
             ns_per_byte: design.rate_bytes_per_s.map_or(0.0, |rate| 1e9 / rate),
@@ -47,12 +62,17 @@ impl Curve {
             inside: VecDeque::with_capacity(256),
             found_at: Nanos::NEVER,
             done_at: Nanos::NEVER,
+            alone: Nanos::ZERO,
+            served: Nanos::ZERO,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
+            used_ns: 0.0,
+            counted_at: Nanos::ZERO,
         }
     }
 
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
+        self.count(now);
         self.inside.push_back(op);
         if self.inside.len() == 1 {
             self.busy_since = now;
@@ -78,7 +98,9 @@ impl Curve {
     }
 
     pub fn advance(&mut self, now: Nanos) -> Option<u32> {
+        self.count(now);
         let op = self.inside.pop_front()?;
+        self.served = self.alone;
         if self.inside.is_empty() {
             self.done_at = Nanos::NEVER;
             self.busy += now.since(self.busy_since);
@@ -101,35 +123,73 @@ impl Curve {
         self.busy + now.since(self.busy_since)
     }
 
+    /// For how long it worked, each instant weighted by the share of the places that were taken: of those of the oldest
+    /// one's direction, or of one while that is transferred.
+    pub fn used(&self, now: Nanos) -> Nanos {
+        Nanos((self.used_ns + self.used_since_counted_ns(now)) as u64)
+    }
+
+    /// How long what was done last would have taken alone.
+    pub fn served(&self) -> Nanos {
+        self.served
+    }
+
+    fn count(&mut self, now: Nanos) {
+        self.used_ns += self.used_since_counted_ns(now);
+        self.counted_at = now;
+    }
+
+    fn used_since_counted_ns(&self, now: Nanos) -> f64 {
+        let Some(op) = self.inside.front() else { return 0.0 };
+        let found = self.found_at.min(now).since(self.counted_at).0;
+        let transferred = now.since(self.counted_at).0 - found;
+        let share = (self.inside.len() as f64 / self.means(op.direction).parallel).min(1.0);
+        found as f64 * share + transferred as f64
+    }
+
     fn start(&mut self, now: Nanos) {
         let Some(op) = self.inside.front() else { return };
-        let mean_ns = self.mean_ns(op.direction, self.inside.len());
+        let means = self.means(op.direction);
+        let (mean_ns, alone_ns) = (means.at(self.inside.len()), means.at(1));
         let transfer = Nanos((f64::from(op.length.saturating_sub(self.block_bytes)) * self.ns_per_byte) as u64);
-        self.found_at = now + Nanos((mean_ns * self.spread.draw(&mut self.random)) as u64);
+        let drawn = self.spread.draw(&mut self.random);
+        self.found_at = now + Nanos((mean_ns * drawn) as u64);
         self.done_at = self.found_at + transfer;
+        self.alone = Nanos((alone_ns * drawn) as u64) + transfer;
     }
 
     /// What is left of the current service goes at the rate of the new number inside. A transfer goes on as it did.
     fn hurry(&mut self, now: Nanos) {
         let Some(op) = self.inside.front() else { return };
-        let count = self.inside.len();
-        let ratio = self.mean_ns(op.direction, count) / self.mean_ns(op.direction, count - 1);
+        let (count, means) = (self.inside.len(), self.means(op.direction));
+        let ratio = means.at(count) / means.at(count - 1);
         let left = self.found_at.since(now);
         let transfer = self.done_at.since(self.found_at.max(now));
         self.found_at = now + Nanos((left.0 as f64 * ratio) as u64);
         self.done_at = self.found_at + transfer;
     }
 
-    fn mean_ns(&self, direction: Direction, count: usize) -> f64 {
-        let means = if direction == Direction::Read { &self.read_means_ns } else { &self.write_means_ns };
-        means[count.min(means.len()) - 1]
+    fn means(&self, direction: Direction) -> &Means {
+        if direction == Direction::Read { &self.reads } else { &self.writes }
     }
 }
 
-/// Mean time between completions for 1, 2, ... requests inside, up to the last point.
-fn means_ns(points: &[CurvePoint]) -> Vec<f64> {
-    let last = points.last().map_or(1, |point| point.qd);
-    (1..=last).map(|qd| 1e9 / rate_at(points, qd)).collect()
+impl Means {
+    fn new(points: &[CurvePoint]) -> Self {
+        let last = points.last().map_or(1, |point| point.qd);
+        let ns = (1..=last).map(|qd| 1e9 / rate_at(points, qd)).collect();
+        Self { ns, parallel: served_side_by_side(points) }
+    }
+
+    fn at(&self, count: usize) -> f64 {
+        self.ns[count.min(self.ns.len()) - 1]
+    }
+}
+
+/// How many requests a drive with such points serves side by side: its greatest rate over that of a single request.
+pub fn served_side_by_side(points: &[CurvePoint]) -> f64 {
+    let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    points.first().map_or(1.0, |first| most / first.iops * f64::from(first.qd)).max(1.0)
 }
 
 fn rate_at(points: &[CurvePoint], qd: u32) -> f64 {

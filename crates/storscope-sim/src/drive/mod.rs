@@ -41,6 +41,7 @@ use storscope_types::Nanos;
 use storscope_types::design::drive::{CurveDesign, DriveDesign, FlashDesign};
 
 use curve::Curve;
+pub(crate) use curve::served_side_by_side;
 use flash::Flash;
 pub use flash::ReadWaits;
 use mechanical::Mechanical;
@@ -186,7 +187,8 @@ impl Drive {
     pub fn used(&self, now: Nanos) -> Option<Nanos> {
         match &self.model {
             Model::Flash(flash) => Some(flash.used(now)),
-            Model::Mechanical(_) | Model::Curve(_) => None,
+            Model::Curve(curve) => Some(curve.used(now)),
+            Model::Mechanical(_) => None,
         }
     }
 
@@ -195,7 +197,8 @@ impl Drive {
     pub fn served(&self) -> Option<Nanos> {
         match &self.model {
             Model::Flash(flash) => Some(flash.served()),
-            Model::Mechanical(_) | Model::Curve(_) => None,
+            Model::Curve(curve) => Some(curve.served()),
+            Model::Mechanical(_) => None,
         }
     }
 
