@@ -88,6 +88,25 @@ def test_the_queue_limit_that_binds_is_named(host: str, name: str) -> None:
     assert found.time_share > 0.9
 
 
+def test_queue_limits_that_bind_alike_are_named_together() -> None:
+    """The one of `log` is never full, so that more places there would let nothing more through."""
+    limited = 'volumes = [{ volume = "data", queue_limit = 4 }, { volume = "log", queue_limit = 64 }]'
+    design = SMALL.replace('volumes = [{ volume = "data" }, { volume = "log" }]', limited)
+    design = design.replace('volumes = [{ volume = "data" }]', 'volumes = [{ volume = "data", queue_limit = 2 }]')
+    reads = Mix((AccessSpec(8192),))
+    data, log = (
+        Stream(reads, Closed(16), name="data", targets=(0, 2)),
+        Stream(reads, Closed(1), name="log", targets=(1,)),
+    )
+    plan = plan_of(read_design(design, "small.toml"), Workload("reads", (data, log)), duration="10s")
+    simulated = simulate(plan, started_ns=0)
+    found, depths = simulated.bottleneck, {one["name"]: one["most"] for one in simulated.window["limits"]}
+    assert depths == {"esx1/data": 4, "esx1/log": 64, "esx2/data": 2}
+    assert (found.kind, found.name) == ("limit", "lun esx2/data")
+    assert found.words.startswith("The queue limits of LUN esx2/data (2) and LUN esx1/data (4) bind: I/Os wait ")
+    assert "for a place, and all are taken 100 % of the time." in found.words
+
+
 def test_the_queue_limit_that_binds_is_named_though_most_of_the_time_goes_before_sending() -> None:
     """More in flight would wait at the limit: 1,500 reads a second come, and two at a time are let through."""
     limited = 'volumes = [{ volume = "data", queue_limit = 2 }, { volume = "log" }]'

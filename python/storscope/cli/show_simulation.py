@@ -276,7 +276,7 @@ def _belongs(component: Mapping[str, Any], used: Used) -> bool:
 
 def _lines(simulated: Simulated) -> list[str]:
     """What concerns the cache, limits and proxied I/Os, where there are any; then an empty line."""
-    from storscope.sim.bottleneck import limit_words
+    from storscope.sim.queue_limits import limit_words
 
     shown = simulated.window
     cache = shown["cache"]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
+from storscope.sim.queue_limits import PART_OF_LIMIT, binding, binding_words
 
 BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
@@ -39,11 +40,6 @@ _PARTS_OF = {
 }  # fmt: skip
 _EMPTIES_CACHE = ("drive", "back_end_link", "controller")
 """What pages go through when they are destaged."""
-_PART_OF_LIMIT = {"lun": "lun_queue", "adapter": "adapter_queue", "host": "host_queue", "port": "port_queue"}
-_LIMIT_WORDS = {
-    "lun": "the queue limit of LUN {}", "adapter": "the queue limit of the adapters of host {}",
-    "host": "the queue limit of host {}", "port": "the queue limit of the ports of controller {}",
-}  # fmt: skip
 _SHORT = {
     "load": "load", "cache": "write cache is full", "few_drives": "few drives at a time", "no_time": "nothing",
     "unknown": "not known", "phases": "phase by phase", "takeover": "takeover of a controller",
@@ -219,11 +215,12 @@ def _behind(
     """What bounds the run behind the load; None if nothing does."""
     top = used[0] if used else None
     when = ", once sent," if unsent_share >= _MUCH else ""
-    limit, limit_share = _binding(limits, shares)
+    waited = binding(limits)
+    limit_share = shares.get(PART_OF_LIMIT[waited[0]["kind"]], 0.0) if waited else 0.0
     if top is not None and top.ratio >= _FULL:
-        return _full(used, shares, limit, limit_share, room_share, when)
-    if limit is not None and limit_share >= _MUCH:
-        return _limited(limit, limit_share, top, convoys, _wait(limit_share, when))
+        return _full(used, shares, waited, limit_share, room_share, when)
+    if limit_share >= _MUCH:
+        return _limited(waited, limit_share, top, convoys, _wait(limit_share, when))
     if room_share >= _MUCH:
         return _without_room(room_share, top, _wait(room_share, when))
     return _few_drives(convoys, shares, top)
@@ -287,11 +284,11 @@ def _behind_some(
     `why` says what is behind the time that is spent at drives.
     """
     for limit in sorted((one for one in limits if one["waited"]), key=lambda one: -one["waiting_mean"]):
-        part = _PART_OF_LIMIT[limit["kind"]]
+        part = PART_OF_LIMIT[limit["kind"]]
         held = [one for one in volumes if _is_behind(one, limit) and one.spends_much(one.parts_ns.get(part, 0.0))]
         if held:
             waited_ns = sum(one.parts_ns[part] for one in held)
-            found = _limited(limit, waited_ns / total_ns, top, {}, _some_wait(held, waited_ns, total_ns))
+            found = _limited([limit], waited_ns / total_ns, top, {}, _some_wait(held, waited_ns, total_ns))
             return _beside_others(found, held, volumes, why)
     held = [one for one in volumes if one.spends_much(one.room_ns)]
     if not held:
@@ -339,23 +336,8 @@ def _most_used_words(top: Used | None) -> str:
     return "" if top is None else f" The most used: {top.words}, to {format_ratio(top.ratio)}."
 
 
-def _binding(
-    limits: Sequence[Mapping[str, Any]], shares: Mapping[str, float]
-) -> tuple[Mapping[str, Any] | None, float]:
-    """The limit at which most wait, and the share of the time that I/Os wait at limits of its kind."""
-    waited = max((one for one in limits if one["waited"]), key=lambda one: one["waiting_mean"], default=None)
-    if waited is None:
-        return None, 0.0
-    return waited, shares.get(_PART_OF_LIMIT[waited["kind"]], 0.0)
-
-
-def limit_words(limit: Mapping[str, Any]) -> str:
-    """'the queue limit of LUN esx1/data (32)'."""
-    return f"{_LIMIT_WORDS[limit['kind']].format(limit['name'])} ({limit['most']})"
-
-
 def _full(
-    used: Sequence[Used], shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float,
+    used: Sequence[Used], shares: Mapping[str, float], limits: Sequence[Mapping[str, Any]], limit_share: float,
     room_share: float, when: str,
 ) -> Bottleneck:  # fmt: skip
     top = used[0]
@@ -371,10 +353,10 @@ def _full(
         ) + (f" Another {format_ratio(share)} they spend there." if share >= _MUCH else "")
     if share < _MUCH and top.ratio < _BEYOND_DOUBT:
         words += _elsewhere(used, shares)
-    if limit is not None and limit_share >= _MUCH:
-        words += (
-            f" Another {format_ratio(limit_share)} they wait in the host: {limit_words(limit)} lets no more through."
-        )
+    if limit_share >= _MUCH:
+        named, _ = binding_words(limits, _NAMED_AT_MOST)
+        lets = "lets" if len(limits) == 1 else "let"
+        words += f" Another {format_ratio(limit_share)} they wait in the host: {named} {lets} no more through."
     if not empties and shares.get("cache_wait", 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
     elif not empties and top.kind in _EMPTIES_CACHE and room_share > share:
@@ -420,18 +402,21 @@ def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
 
 
 def _limited(
-    limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]], wait: str
-) -> Bottleneck:
+    limits: Sequence[Mapping[str, Any]], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]],
+    wait: str,
+) -> Bottleneck:  # fmt: skip
     """`wait` says who waits, and how much: 'I/Os wait 40 % of their time'."""
     behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
     if top is not None and top.is_many:
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
+    named, full = binding_words(limits, _NAMED_AT_MOST)
+    binds = "binds" if len(limits) == 1 else "bind"
     words = (
-        f"{_first_upper(limit_words(limit))} binds: {wait} for a place, "
-        f"and all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
+        f"{_first_upper(named)} {binds}: {wait} for a place, and all are taken {full} of the time.{behind}{gathered}"
     )
-    return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
+    name = f"{limits[0]['kind']} {limits[0]['name']}"
+    return Bottleneck("limit", name, None if top is None else top.ratio, share, words)
 
 
 def _without_room(share: float, top: Used | None, wait: str) -> Bottleneck:
