@@ -294,6 +294,16 @@ def test_components_of_a_kind_that_are_used_alike_are_named_together() -> None:
     )
 
 
+def test_drives_of_a_group_that_are_used_most_alike_are_named_together() -> None:
+    """A volume on the first pair of three loads both of its drives, which is told of neither of them alone."""
+    text = _DESIGN.format(links="", cost="20 us", host="", lun="").replace("raid10", "raid1").replace("32", "6")
+    small = read_design(text.replace("500 GiB", "100 GiB"), "array.toml", None)
+    found = simulate(plan_of(small, _READS, duration="20s"), started_ns=0).bottleneck
+    assert found.kind == "drive"
+    assert found.words.startswith("Drives pool/0 and pool/1 are used to > 99.9 %; I/Os spend ")
+    assert found.words.endswith(" The 6 drives of pool are used to 33 % on average.")
+
+
 def test_which_of_those_that_are_used_alike_is_ahead_makes_no_other_bottleneck() -> None:
     def bound(*used: float) -> tuple[str | None, float | None]:
         components = [one for group, ratio in zip("ab", used, strict=True) for one in _drives(group, ratio, ratio)]

@@ -56,7 +56,8 @@ class Used:
     count: int
     mean_ratio: float
     most_ratio: float
-    most_name: str
+    most_names: tuple[str, ...]
+    """Those that are used as much as the most used one, which comes first."""
     busy_ratio: float
     allows: str = ""
     """What a limit of rates allows: '3,000 IOPS, 131 MB/s'."""
@@ -73,9 +74,14 @@ class Used:
         return self.mean_ratio if self.is_alike else self.most_ratio
 
     @property
+    def most_name(self) -> str:
+        """The one that is used most."""
+        return self.most_names[0]
+
+    @property
     def is_many(self) -> bool:
         """Whether its words name several things."""
-        return self.kind == "drive" and self.count > 1 and self.is_alike
+        return self.kind == "drive" and self.count > 1 and (self.is_alike or len(self.most_names) > 1)
 
     @property
     def words(self) -> str:
@@ -86,9 +92,10 @@ class Used:
             return (
                 f"{self.kind.replace('_', '-')} {self.name}" if self.kind != "controller" else f"controller {self.name}"
             )
-        if self.count == 1:
-            return f"drive {self.most_name}"
-        return f"the {self.count} drives of {self.name}" if self.is_alike else f"drive {self.most_name}"
+        if self.is_alike and self.count > 1:
+            return f"the {self.count} drives of {self.name}"
+        names = sorted(self.most_names, key=lambda name: (len(name), name))
+        return f"drive{'s' if self.is_many else ''} {_listed(names)}"
 
 
 @dataclass(frozen=True)
@@ -162,10 +169,10 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
     found = []
     for (kind, name), members in groups.items():
         most = max(members, key=lambda one: one["used_ratio"])
+        others = [one for one in members if one is not most and _is_near(one["used_ratio"], most["used_ratio"])]
+        names = tuple(one["name"] for one in (most, *others))
         mean, busy = (sum(one[key] for one in members) / len(members) for key in ("used_ratio", "busy_ratio"))
-        found.append(
-            Used(kind, name, len(members), mean, most["used_ratio"], most["name"], busy, most.get("allowed") or "")
-        )
+        found.append(Used(kind, name, len(members), mean, most["used_ratio"], names, busy, most.get("allowed") or ""))
     return sorted(found, key=lambda one: -one.ratio)
 
 
@@ -341,7 +348,7 @@ def _full(
     room_share: float, when: str,
 ) -> Bottleneck:  # fmt: skip
     top = used[0]
-    alike = [one for one in used if one.kind == top.kind and top.ratio - one.ratio <= _NEARLY]
+    alike = [one for one in used if one.kind == top.kind and _is_near(one.ratio, top.ratio)]
     alike.sort(key=lambda one: one.name)
     share = _share_at(top.kind, shares)
     empties = room_share >= _MUCH and top.kind in _EMPTIES_CACHE
@@ -366,6 +373,11 @@ def _full(
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
     first = alike[0]
     return Bottleneck(top.kind, first.name if first.is_alike else first.most_name, first.ratio, share, words)
+
+
+def _is_near(ratio: float, most: float) -> bool:
+    """Whether what is used so much bounds the load together with what is used most."""
+    return most - ratio <= _NEARLY
 
 
 def _share_at(kind: str, shares: Mapping[str, float]) -> float:
