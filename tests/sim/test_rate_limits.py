@@ -8,7 +8,7 @@ import pytest
 
 from storscope.diagnose.rules._known_limits import KNOWN_LIMITS
 from storscope.domain.access import AccessSpec, Mix
-from storscope.domain.load import Closed
+from storscope.domain.load import Closed, Open
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.design import read_design
@@ -98,6 +98,19 @@ def test_spent_credits_part_the_run(tmp_path: Path) -> None:
     store = _kept(tmp_path, simulated)
     query = "SELECT text FROM events WHERE attributes['limit'] = 'volume data'"
     assert [row["text"] for row in store.query(query).to_pylist()] == [spent.words]
+
+
+@pytest.mark.parametrize(
+    ("most", "remedy"), [(1024, "widen what bounds the run: more in flight"), (1, "allow more outstanding I/Os")]
+)
+def test_what_waits_to_be_sent_once_credits_are_spent_would_wait_at_the_limit(most: int, remedy: str) -> None:
+    """2,000 a second are let through until then, and 500 after it. One at a time does not do as many in either time."""
+    arrivals = Workload("arrivals", (Stream(Mix((AccessSpec(8192),)), Open(15_000.0, max_outstanding=most)),))
+    burst = 'limit = { iops = 500, burst_iops = 20_000, burst_for = "5 s" }'
+    design = read_design(_DESIGN.format(volume=burst, host=""), "cloud.toml", None)
+    simulated = simulate(plan_of(design, arrivals, duration="20s"), started_ns=0)
+    (doubt,) = [one for one in simulated.doubts if "before they were sent" in one]
+    assert remedy in doubt
 
 
 def test_names_of_limits_are_those_of_the_array() -> None:

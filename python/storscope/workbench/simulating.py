@@ -23,7 +23,7 @@ from storscope.bench.samples import Sample, Samples
 from storscope.domain.units import NS_PER_S, NS_PER_US
 from storscope.sim.happenings import ended_ns, happenings
 from storscope.sim.load_changes import load_end_ns
-from storscope.sim.phases import phases_of
+from storscope.sim.phases import Phase, phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.sim.takeovers import longest_silence, silence_at_end
@@ -57,6 +57,8 @@ _PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
 second simulates, since nobody can watch it or end it."""
 _LETS_MORE_THROUGH = frozenset({"load", "few_drives", "no_time", "unknown"})
 """What bounds a run that more in flight at a time might get more done of."""
+_HARDLY_ANY = 0.05
+"""Of the time that I/Os wait before they are sent, less than this is not what a doubt of that wait is about."""
 _MOST_MARKS = 520
 """Regular ones that the array keeps: of more every second one is dropped (marks.rs)."""
 
@@ -144,9 +146,18 @@ def _is_overloaded(outcome: Outcome, array: Mapping[str, Any], end_ns: int) -> b
 
 
 def _is_bound(simulated: Simulated) -> bool:
-    """Whether something behind the load bounds the run all the time."""
-    bounds = [bound for _, bound in simulated.bounds] or [simulated.bottleneck]
-    return not any(bound.kind in _LETS_MORE_THROUGH for bound in bounds)
+    """Whether something behind the load bounds the run while I/Os wait before they are sent."""
+    if not simulated.bounds:
+        return simulated.bottleneck.kind not in _LETS_MORE_THROUGH
+    waits = [(_waited_ns(simulated.intervals, phase), bound) for phase, bound in simulated.bounds]
+    free_ns = math.fsum(waited_ns for waited_ns, bound in waits if bound.kind in _LETS_MORE_THROUGH)
+    return free_ns <= _HARDLY_ANY * math.fsum(waited_ns for waited_ns, _ in waits)
+
+
+def _waited_ns(intervals: Sequence[Interval], phase: Phase) -> float:
+    """For how long I/Os waited before they were sent in the intervals whose middle lies in a phase, all together."""
+    within = (one.all for one in intervals if phase.from_ns <= one.start_ns + one.duration_ns // 2 < phase.to_ns)
+    return math.fsum((one.lateness.mean_ns or 0.0) * one.ios for one in within)
 
 
 def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:
