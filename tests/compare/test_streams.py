@@ -10,7 +10,7 @@ import pytest
 from storscope.cli.main import run as storscope
 from storscope.compare import compare_sides, parse_side
 from storscope.compare.combining import combined
-from storscope.compare.reading import arrays
+from storscope.compare.run_figures import arrays
 from storscope.domain.comparison import Comparison, Outcome, Settings
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.schema import CANONICAL

@@ -18,8 +18,9 @@ from storscope.compare.matching import Matched, Pair, match_entities, match_runs
 from storscope.compare.metrics import BANDWIDTH, METRICS, metrics_named
 from storscope.compare.naming import RUNS_IN_SQL, began_ns_of, counters_words, names_of, runs_words
 from storscope.compare.prediction import predicted_side
-from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
+from storscope.compare.reading import captures_of, captures_of_simulated, read_runs
 from storscope.compare.recorded_when import notes_on_times
+from storscope.compare.running_systems import read_entities
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.compare.units_of_sources import notes_on_megabytes

@@ -1,16 +1,13 @@
-"""Reading subjects out of a store: the runs it holds, else the entities whose counters it holds."""
+"""Reading the runs of a store."""
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
-
-import numpy as np
 
 from storscope.compare.active import ActiveStream, active_streams, has_fixed_rate, load_of, streams_of
 from storscope.compare.alike import OWN_ENGINES
@@ -20,37 +17,27 @@ from storscope.compare.asked_fio import asked_of_fio
 from storscope.compare.asked_own import asked_of_own, read_scratch_bytes
 from storscope.compare.asked_table import asked_of_row
 from storscope.compare.chosen_streams import are_all, chosen_names, ios_by_stream, only_chosen, rows_of, without_places
-from storscope.compare.combining import combined, in_step, split_whole
-from storscope.compare.flushes_apart import of_ios
 from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
 from storscope.compare.measured_again import measured_again
 from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
+from storscope.compare.run_figures import end_of_row_ns, measured_run
 from storscope.compare.selection import Selector, Times
-from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
+from storscope.compare.subjects import Measured, Subject
 from storscope.compare.told_percentiles import read_told
 from storscope.domain import flush
 from storscope.domain.comparison import Load
 from storscope.domain.json_form import encode
 from storscope.domain.schema import CANONICAL
 from storscope.domain.units import NS_PER_S
-from storscope.model.compare import Known
 from storscope.store import Store
-from storscope.store.views import DERIVED
 
 Row = Mapping[str, Any]
 
-_KINDS: Final = ("job", "process", "host", "device")
-"""Entities of a run from the whole to its parts; the first that has what is asked for is used."""
 _RATE_PARAMETERS: Final = ("rate", "rate_iops", "rate_process", "rate_per_s")
 _POINT_AXES: Final = re.compile(r" (?:size|jobs|depth|read)=")
 _COLUMNS: Final = ", ".join(CANONICAL)
-_MEASURED: Final = ", ".join(
-    f"CASE WHEN NOT {DERIVED} THEN {name} END AS {name}" if name == "latency_ns_mean" else name for name in CANONICAL
-)
-"""The same without a latency that follows from the queue: it tells no more of a side than its queue does, and is not
-like a measured one of the other side."""
 _FLUSHES: Final = f"""SELECT capture, run, system, kind, entity, time, duration_ns,
     max(value) FILTER (name = '{flush.RATE}') AS {FLUSH_RATE},
     max(value) FILTER (name = '{flush.LATENCY}') AS {FLUSH_LATENCY}
@@ -79,9 +66,6 @@ def captures_of_simulated(store: Store, selector: Selector, captures: Mapping[st
     rows = store.query("SELECT capture, run, name FROM runs WHERE engine = $1", [SIMULATOR]).to_pylist()
     found = {row["capture"] for row in rows if selector.takes_run(row["run"], row["name"])}
     return {capture: path for capture, path in captures.items() if capture in found}
-
-
-# Runs -----------------------------------------------------------------------------------------------------------------
 
 
 def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list[Subject]:
@@ -128,16 +112,16 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
     subjects = []
     for row in chosen:
         key = (row["capture"], row["run"])
-        times = selector.times(_start_ns(row))
+        times = selector.times(start_of_run_ns(row))
         names = None if selector.stream is None else chosen_names(dict(row["parameters"] or ()), selector)
         if names is not None and not names:
             continue
         parts = [_of_streams(rows, row, names) for rows in (observed[key], histograms[key])]
-        measured = times and _measured_run(parts[0], parts[1], times, own.get(key, {}))
+        measured = times and measured_run(parts[0], parts[1], times, own.get(key, {}))
         if times and measured:
             measured = replace(measured, told=told.get(key, {}))
             run = _run(row, measured, times, scratch_bytes.get(key), names)
-            inside = [part for part in parts[0] if times.take(part["time_ns"], _end_ns(part))]
+            inside = [part for part in parts[0] if times.take(part["time_ns"], end_of_row_ns(part))]
             by_stream = ios_by_stream(inside, row["run"], dict(row["parameters"] or ()))
             run = replace(run, stream_ios=by_stream, stands_for=stands_for[key])
             subjects.append(replace(run, name=selector.stream) if selector.stream else run)
@@ -157,7 +141,7 @@ def _by_run(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
     return grouped
 
 
-def _start_ns(row: Row) -> int | None:
+def start_of_run_ns(row: Row) -> int | None:
     """When a run started: its row is of what follows the warm-up."""
     return None if row["time_ns"] is None else int(row["time_ns"]) - _warm_up_ns(row)
 
@@ -169,7 +153,7 @@ def _warm_up_ns(row: Row) -> int:
 def _changes(row: Row, times: Times, measured: Measured) -> tuple[str, ...]:
     """How phases began within the times that are meant, in words; not the one that was under way before, nor one that
     began behind the last interval within them."""
-    zero_ns = _start_ns(row) or 0
+    zero_ns = start_of_run_ns(row) or 0
     phases = json.loads(dict(row["parameters"] or ()).get("phases") or "[]")
     until_ns = times.until_ns
     if until_ns is not None and measured.intervals is not None and len(measured.intervals.time_ns):
@@ -232,7 +216,7 @@ def _status(row: Row, times: Times) -> str | None:
 
 def _meant_ns(row: Row, times: Times) -> tuple[int, int]:
     """From when to when its figures are meant, since its start."""
-    start_ns, warm_up_ns = _start_ns(row) or 0, _warm_up_ns(row)
+    start_ns, warm_up_ns = start_of_run_ns(row) or 0, _warm_up_ns(row)
     end_ns = warm_up_ns + (row["duration_ns"] or 0)
     since_ns = warm_up_ns if times.since_ns is None else max(warm_up_ns, times.since_ns - start_ns)
     return since_ns, end_ns if times.until_ns is None else min(end_ns, times.until_ns - start_ns)
@@ -283,166 +267,3 @@ def _streams_of(
 def _mode_of(point: str | None) -> str | None:
     """'randread' of 'randread size=4096 jobs=1 depth=1' (`domain.sweep.Point.key`)."""
     return None if point is None else _POINT_AXES.split(point)[0]
-
-
-def _measured_run(
-    rows: Sequence[Row], histograms: Sequence[Row], times: Times, own: Mapping[str, Known]
-) -> Measured | None:
-    """None when nothing of the run lies within the times that are meant."""
-    by_kind: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        if times.take(row["time_ns"], _end_ns(row)):
-            by_kind[row["kind"]].append(row)
-    whole = intervals = None
-    for kind in (*_KINDS, *(kind for kind in by_kind if kind not in _KINDS)):
-        parts = [split_whole(own) for own in _by_entity(by_kind[kind])]
-        totals = [total for total, _ in parts if total]
-        series = [steps for _, steps in parts if len(steps) > 1]
-        if whole is None and totals and len(totals) == len(parts):
-            whole = combined([arrays([total]) for total in totals])
-        if intervals is None and series and len(series) == len(parts):
-            intervals = combined([arrays(steps) for steps in in_step(series)])
-    if whole is None and intervals is None:
-        return None
-    whole, intervals = (None if one is None else of_ios(one) for one in (whole, intervals))
-    return Measured(whole, intervals, _histograms(histograms, times), own)
-
-
-def _end_ns(row: Row) -> int | None:
-    return None if row["time_ns"] is None else int(row["time_ns"] + (row["duration_ns"] or 0))
-
-
-def _by_entity(rows: Iterable[Row]) -> list[list[Row]]:
-    grouped: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in rows:
-        grouped[row["system"], row["entity"]].append(row)
-    return list(grouped.values())
-
-
-def arrays(rows: Sequence[Row]) -> Intervals:
-    """Rows of the table `observations` as arrays. A row without a length weighs as one second."""
-    seconds = np.asarray([(row["duration_ns"] or NS_PER_S) / NS_PER_S for row in rows], dtype=np.float64)
-    columns = {
-        name: np.asarray([np.nan if row.get(name) is None else row[name] for row in rows], dtype=np.float64)
-        for name in (*CANONICAL, FLUSH_RATE, FLUSH_LATENCY)
-        if any(row.get(name) is not None for row in rows)
-    }
-    return Intervals(seconds, columns, [row["time_ns"] for row in rows])
-
-
-def _histograms(rows: Sequence[Row], times: Times) -> list[HistogramPart]:
-    """Those of the run as a whole where there are such, else those of its parts; per interval where there are such."""
-    inside = [row for row in rows if times.take(row["time_ns"], _end_ns(row))]
-    kind = next((kind for kind in _KINDS if any(row["kind"] == kind for row in inside)), None)
-    grouped: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in inside:
-        if kind is None or row["kind"] == kind:
-            grouped[row["entity"], row["operation"], row["measure"]].append(row)
-    series = [split_whole(own)[1] or own for own in grouped.values()]
-    lengths: dict[str, set[int]] = defaultdict(set)
-    for own in series:
-        lengths[own[0]["measure"]].add(len(own))
-    return [
-        _histogram(row, place if len(lengths[row["measure"]]) == 1 else 0)
-        for own in series
-        for place, row in enumerate(own)
-    ]
-
-
-def _histogram(row: Row, place: int) -> HistogramPart:
-    return HistogramPart(
-        row["time_ns"],
-        place,
-        row["operation"],
-        row["measure"],
-        np.asarray(row["bucket_low_ns"], dtype=np.float64),
-        np.asarray([np.inf if high is None else high for high in row["bucket_high_ns"]], dtype=np.float64),
-        np.asarray(row["counts"], dtype=np.int64),
-    )
-
-
-# Running systems ------------------------------------------------------------------------------------------------------
-
-
-def read_entities(store: Store, selector: Selector, captures: Iterable[str]) -> list[Subject]:
-    """The entities with counters that are meant, the busiest first; their series are read when they are needed.
-
-    The time since the start is that of a simulated run; of a system that was measured nothing is meant then.
-    """
-    simulated = _simulated_captures(store)
-    within = _within(selector, simulated)
-    rows = store.query(
-        f"""SELECT system, kind, entity, sum(coalesce(ops_per_s, 0) * coalesce(duration_ns, 0)) AS activity,
-                   list(DISTINCT capture) AS captures
-            FROM observations WHERE run IS NULL AND list_contains($captures, capture) AND {within}
-            GROUP BY ALL ORDER BY activity DESC, system, kind, entity""",
-        {"captures": list(captures)},
-    ).to_pylist()
-    return [
-        Subject(
-            capture=",".join(sorted(row["captures"])),
-            key=f"{row['system']}/{row['kind']}/{row['entity']}",
-            name=f"{row['kind']} {row['entity']}",
-            is_run=False,
-            measured=functools.cache(functools.partial(_measured_entity, store, within, row)),
-            place=place_of(SIMULATOR, row["system"], None) if simulated.keys() >= set(row["captures"]) else "",
-            is_simulated=simulated.keys() >= set(row["captures"]),
-            activity=row["activity"] or 0.0,
-        )
-        for row in rows
-        if selector.takes_entity(row["kind"], row["entity"]) and selector.takes_system(row["system"])
-    ]
-
-
-def _simulated_captures(store: Store) -> dict[str, int | None]:
-    """When their runs started. Their counters are those of simulated arrays: each holds one run and nothing else."""
-    rows = store.query(
-        "SELECT capture, epoch_ns(time) AS time_ns, parameters FROM runs WHERE engine = $1", [SIMULATOR]
-    ).to_pylist()
-    return {row["capture"]: _start_ns(row) for row in rows}
-
-
-def _within(selector: Selector, simulated: Mapping[str, int | None]) -> str:
-    """SQL for the times that are meant; integers and the ids of captures, so nothing needs quoting."""
-    if not selector.counts_from_start:
-        return _of_times(selector.times(None) or Times())
-    ranges = {capture: selector.times(start_ns) for capture, start_ns in simulated.items()}
-    known = [f"(capture = '{capture}' AND {_of_times(times)})" for capture, times in ranges.items() if times]
-    return f"({' OR '.join(known)})" if known else "FALSE"
-
-
-def _of_times(times: Times) -> str:
-    conditions = ["TRUE"]
-    if times.since_ns is not None:
-        conditions.append(f"epoch_ns(time) >= {times.since_ns}")
-    if times.until_ns is not None:
-        conditions.append(f"epoch_ns(time) + coalesce(duration_ns, 0) <= {times.until_ns}")
-    return " AND ".join(conditions)
-
-
-def _measured_entity(store: Store, within: str, entity: Row) -> Measured:
-    rows = store.query(
-        f"""SELECT capture, epoch_ns(time) AS time_ns, duration_ns, {_MEASURED} FROM observations
-            WHERE run IS NULL AND list_contains($captures, capture) AND system = $system AND kind = $kind
-              AND entity = $entity AND {within} ORDER BY time""",
-        {name: entity[name] for name in ("captures", "system", "kind", "entity")},
-    ).to_pylist()
-    return Measured(None, arrays(_once(rows)))
-
-
-def _once(rows: Sequence[Row]) -> list[Row]:
-    """Where captures overlap in time the fuller one is used, so that nothing is counted twice."""
-    by_capture: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_capture[row["capture"]].append(row)
-    kept: list[list[Row]] = []
-    for own in sorted(by_capture.values(), key=len, reverse=True):
-        if all(_is_apart(own, other) for other in kept):
-            kept.append(own)
-    return sorted((row for own in kept for row in own), key=lambda row: row["time_ns"] or 0)
-
-
-def _is_apart(one: Sequence[Row], other: Sequence[Row]) -> bool:
-    if one[0]["time_ns"] is None or other[0]["time_ns"] is None:
-        return False
-    return bool(one[-1]["time_ns"] < other[0]["time_ns"] or other[-1]["time_ns"] < one[0]["time_ns"])
