@@ -349,6 +349,13 @@ def test_the_same_result_gives_the_same_page() -> None:
     assert render_sweep(_sweep(), 0) == render_sweep(_sweep(), 0)
 
 
+def test_what_is_outstanding_is_told_by_the_depth_or_by_the_workload() -> None:
+    """A series of a workload has neither jobs nor a depth of its own."""
+    by_depth, by_workload = "outstanding as the depth says", "outstanding as it says itself"
+    assert by_depth in render_sweep(_sweep()) and by_workload not in render_sweep(_sweep())
+    assert by_depth not in render_sweep(_series()) and by_workload in render_sweep(_series())
+
+
 def test_a_place_that_cannot_be_written_is_an_error_of_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="file can be written"):
         write_sweep_report(_sweep(), tmp_path / "nowhere" / "r.html")
