@@ -302,6 +302,8 @@ def test_drives_of_a_group_that_are_used_most_alike_are_named_together() -> None
     assert found.kind == "drive"
     assert found.words.startswith("Drives pool/0 and pool/1 are used to > 99.9 %; I/Os spend ")
     assert found.words.endswith(" The 6 drives of pool are used to 33 % on average.")
+    idle = _words(_drives("g", 0.001, 0.015, 0.001, 0.001), {"drive_service": 1.0})
+    assert "The most used: drive g/1, to 2 %." in idle, "two points are no likeness of what is hardly used"
 
 
 def test_which_of_those_that_are_used_alike_is_ahead_makes_no_other_bottleneck() -> None:

@@ -57,7 +57,7 @@ class Used:
     mean_ratio: float
     most_ratio: float
     most_names: tuple[str, ...]
-    """Those that are used as much as the most used one, which comes first."""
+    """The most used one, and where it is used to the full those that are used as much."""
     busy_ratio: float
     allows: str = ""
     """What a limit of rates allows: '3,000 IOPS, 131 MB/s'."""
@@ -169,7 +169,9 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
     found = []
     for (kind, name), members in groups.items():
         most = max(members, key=lambda one: one["used_ratio"])
-        others = [one for one in members if one is not most and _is_near(one["used_ratio"], most["used_ratio"])]
+        is_full = most["used_ratio"] >= _FULL
+        near = (one for one in members if one is not most and _is_near(one["used_ratio"], most["used_ratio"]))
+        others = list(near) if is_full else []
         names = tuple(one["name"] for one in (most, *others))
         mean, busy = (sum(one[key] for one in members) / len(members) for key in ("used_ratio", "busy_ratio"))
         found.append(Used(kind, name, len(members), mean, most["used_ratio"], names, busy, most.get("allowed") or ""))
