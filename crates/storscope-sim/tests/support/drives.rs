@@ -4,8 +4,8 @@
 use storscope_device::Direction;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
-use storscope_types::Nanos;
-use storscope_types::design::drive::DriveDesign;
+use storscope_types::design::drive::{CurveDesign, CurvePoint, DriveDesign};
+use storscope_types::{Bytes, Nanos};
 
 /// A stream of random numbers for arrivals and addresses (splitmix64).
 pub struct Dice(pub u64);
@@ -22,6 +22,18 @@ impl Dice {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.unit().ln()
     }
+}
+
+/// A drive of 1 TB that does `points`, (outstanding, IOPS of 4 KiB), with a coefficient of variation `cv`.
+pub fn curve(points: &[(u32, f64)], cv: f64) -> DriveDesign {
+    DriveDesign::Curve(CurveDesign {
+        size: Bytes(1_000_000_000_000),
+        reads: points.iter().map(|&(qd, iops)| CurvePoint { qd, iops }).collect(),
+        writes: None,
+        cv,
+        block: Bytes(4096),
+        rate_bytes_per_s: None,
+    })
 }
 
 /// Bytes per second of `streams` sequential streams, each with one request outstanding.
