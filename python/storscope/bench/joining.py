@@ -5,7 +5,7 @@ What merge_next in crates/storscope-load/src/tally.rs does: counts add up, the n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -18,6 +18,7 @@ from storscope.bench.histograms import Histograms
 
 Form = dict[str, Any]
 
+_NO_LATENCIES = Buckets().to_form()
 _AT_ONCE = 64
 """How many are held in memory: a run of a day has 86,400."""
 
@@ -40,11 +41,12 @@ def with_silent(interval: Interval, whole: Interval) -> Interval:
 
 
 def _silenced(cell: Form) -> Form:
-    return {name: _nothing_of(value) if isinstance(value, dict) else value for name, value in cell.items()}
+    return {name: nothing_of(value) if isinstance(value, dict) else value for name, value in cell.items()}
 
 
-def _nothing_of(tally: Form) -> Form:
-    return {name: Buckets().to_form() if isinstance(value, dict) else 0 for name, value in tally.items()}
+def nothing_of(tally: Mapping[str, Any]) -> Form:
+    """A tally of no I/O, with the measures that another one has."""
+    return {name: _NO_LATENCIES if isinstance(value, dict) else 0 for name, value in tally.items()}
 
 
 def _joined(intervals: Sequence[Interval], index: int) -> Interval:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from storscope.bench.figures import DIRECTIONS, FLUSHES, MEASURES, PARTS_OF_SERVICE, Interval
 from storscope.bench.histograms import Histograms
+from storscope.bench.joining import nothing_of
 from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.flush import LATENCY, OPERATION, RATE
@@ -26,8 +26,6 @@ _TALLIES_AT_ONCE = 4096
 """How many are held as columns; a day's run has millions."""
 Cell = tuple[int, int]
 """Numbers of a stream and of a target."""
-_EMPTY = {"count": 0}
-"""A histogram as the engine writes it, of nothing."""
 _OF_FLUSHES = ((RATE, "1/s"), (LATENCY, "ns"))
 
 
@@ -188,7 +186,7 @@ class _Block:
         flushes = any(cell.get(FLUSHES) is not None for _, cell in forms)
         self.operations = {**DIRECTIONS, FLUSHES: OPERATION} if flushes else DIRECTIONS
         """The engine's words and the tables': reads, writes, and flushes where a stream makes any."""
-        tallies = [[cell.get(name) or _nothing(cell) for _, cell in forms] for name in self.operations]
+        tallies = [[cell.get(name) or nothing_of(cell["writes"]) for _, cell in forms] for name in self.operations]
         self.ios, self.bytes = (
             [np.asarray([tally[name] for tally in directed], np.int64) for directed in tallies]
             for name in ("ios", "bytes")
@@ -220,11 +218,6 @@ class _Block:
         rates = np.full(len(counts), np.nan)
         np.divide(counts, durations, out=rates, where=durations > 0)
         return rates * NS_PER_S
-
-
-def _nothing(cell: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tally of no flushes, with the measures that the others of the cell have."""
-    return {name: _EMPTY if isinstance(value, Mapping) else 0 for name, value in cell["writes"].items()}
 
 
 def _integers_summed(values: IntArray, group_of: IntArray, groups: int) -> IntArray:
