@@ -8,25 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from storscope.cli.comparison_figures import Grid, grid_of_judged, grid_of_predictions
 from storscope.cli.text_table import harmless
 from storscope.domain.comparison import AFTER, BEFORE, Comparison, MetricRow, PairResult
-from storscope.domain.comparison_words import (
-    chance,
-    change,
-    has_barred,
-    interval,
-    interval_off_by,
-    name_of,
-    predicted_and_measured,
-    side_names,
-    side_words,
-    values,
-    verdict,
-    verdict_of_prediction,
-)
+from storscope.domain.comparison_words import side_names, side_words
 
 _FIGURES: Final = (
     "metric", "unit", "before", "after", "change", "change_low", "change_high", "p_value", "method", "values_before",
@@ -70,13 +58,10 @@ def comparison_to_markdown(comparison: Comparison) -> str:
     """Tables of what is judged and of predictions, then what to beware of and what has no partner."""
     judged = [pair for pair in comparison.pairs if not pair.predicted]
     predicted = [pair for pair in comparison.pairs if pair.predicted]
-    what = "access specification" if comparison.of_runs else "entity"
+    grids = grid_of_judged(judged, comparison.of_runs), grid_of_predictions(predicted, comparison.of_runs)
     sides = zip(side_words(comparison), (comparison.before, comparison.after), strict=True)
     blocks = [[f"- {word}: {_text('; '.join(side_names(side)) or side.source)}" for word, side in sides]]
-    blocks += [
-        [*_table(pairs, what, *columns)] for pairs, columns in ((judged, _judged(judged)), (predicted, _off(predicted)))
-        if pairs
-    ]  # fmt: skip
+    blocks += [[*_table(grid)] for grid in grids if grid.pairs]
     said = [(pair.name, warning) for pair in comparison.pairs for warning in pair.warnings]
     blocks.append([f"- {_text(name)}: {_text(warning)}" for name, warning in said])
     blocks.append([f"- {_text(one.name)} ({one.side} only): {_text(one.reason)}" for one in comparison.unmatched])
@@ -84,44 +69,14 @@ def comparison_to_markdown(comparison: Comparison) -> str:
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-Cells = Callable[[PairResult, MetricRow], Sequence[str]]
-
-
-def _judged(pairs: Sequence[PairResult]) -> tuple[Sequence[str], Cells]:
-    if _has_interval(pairs):
-        heads = ("before", "after", "change", "interval", "by chance", "verdict")
-        return heads, lambda _, row: (
-            *values(row),
-            change(row.change),
-            interval(row),
-            chance(row.p_value),
-            verdict(row),
-        )
-    return ("before", "after", "change", "verdict"), lambda _, row: (*values(row), change(row.change), verdict(row))
-
-
-def _off(pairs: Sequence[PairResult]) -> tuple[Sequence[str], Cells]:
-    has_interval, is_marked = _has_interval(pairs), has_barred(pairs)
-
-    def cells(pair: PairResult, row: MetricRow) -> Sequence[str]:
-        own = [interval_off_by(row)] if has_interval else []
-        mark = [verdict_of_prediction(row)] if is_marked else []
-        return [*predicted_and_measured(pair, row), change(row.off_by), *own, *mark]
-
-    more = [*(["interval"] if has_interval else []), *(["verdict"] if is_marked else [])]
-    return ["predicted", "measured", "off by", *more], cells
-
-
-def _has_interval(pairs: Sequence[PairResult]) -> bool:
-    return any(row.p_value is not None for pair in pairs for row in pair.rows)
-
-
-def _table(pairs: Sequence[PairResult], what: str, heads: Sequence[str], cells: Cells) -> Iterator[str]:
-    yield _line([what, "metric", *heads])
+def _table(grid: Grid) -> Iterator[str]:
+    heads = [*grid.heads, *(["verdict"] if grid.has_verdict else [])]
+    yield _line([grid.first, "metric", *heads])
     yield _line(["---", "---", *["---:" for _ in heads]])
-    for pair in pairs:
-        for number, row in enumerate(pair.rows):
-            yield _line([_text(name_of(pair)) if number == 0 else "", row.metric, *cells(pair, row)])
+    for (name, *_), lines in grid.pairs:
+        for number, line in enumerate(lines):
+            told = [line.verdict or ""] if grid.has_verdict else []
+            yield _line([_text(name) if number == 0 else "", line.metric, *line.cells, *told])
 
 
 def _line(cells: Sequence[str]) -> str:

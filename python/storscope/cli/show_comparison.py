@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from storscope.cli.comparison_grid import COLOURS, grid_of_judged, grid_of_predictions, print_grid
+from storscope.cli.comparison_figures import grid_of_judged, grid_of_predictions
+from storscope.cli.comparison_grid import COLOURS, print_grid
 from storscope.cli.text_table import harmless
 from storscope.domain.comparison import Comparison
 from storscope.domain.comparison_answer import (

@@ -83,6 +83,16 @@ def _wrapped(cell: str, room: int | None) -> list[str]:
     """At blanks, but for one between a number and its unit."""
     if room is None or room < _LEAST_WIDTH:
         return [cell]
-    joined = _BEFORE_UNIT.sub("\u00a0", cell)
-    lines = textwrap.wrap(joined, room, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\u00a0", " ") for line in lines] or [""]
+    return lines_within(cell, room, _BEFORE_UNIT) or [""]
+
+
+def lines_within(text: str, width: int, kept: re.Pattern[str], indent: str = "", further: str = "") -> list[str]:
+    """At blanks, but for those that `kept` finds; the first line is indented by `indent`, the others by `further`.
+
+    A word that is wider than `width`, in characters, stays whole.
+    """
+    lines = textwrap.wrap(
+        kept.sub("\u00a0", text), width, initial_indent=indent, subsequent_indent=further, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [line.replace("\u00a0", " ") for line in lines]
