@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from storscope.compare.active import ActiveStream, active_streams, has_fixed_rate, load_of, streams_of
 from storscope.compare.alike import OWN_ENGINES
@@ -17,6 +17,7 @@ from storscope.compare.asked_fio import asked_of_fio
 from storscope.compare.asked_own import asked_of_own, read_scratch_bytes
 from storscope.compare.asked_table import asked_of_row
 from storscope.compare.chosen_streams import are_all, chosen_names, ios_by_stream, only_chosen, rows_of, without_places
+from storscope.compare.combining import Row
 from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
 from storscope.compare.measured_again import measured_again
 from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
@@ -32,8 +33,6 @@ from storscope.domain.json_form import encode
 from storscope.domain.schema import CANONICAL
 from storscope.domain.units import NS_PER_S
 from storscope.store import Store
-
-Row = Mapping[str, Any]
 
 _RATE_PARAMETERS: Final = ("rate", "rate_iops", "rate_process", "rate_per_s")
 _POINT_AXES: Final = re.compile(r" (?:size|jobs|depth|read)=")

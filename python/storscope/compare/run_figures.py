@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from storscope.compare.combining import combined, in_step, split_whole
+from storscope.compare.combining import Row, combined, in_step, split_whole
 from storscope.compare.flushes_apart import of_ios
 from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
 from storscope.compare.selection import Times
@@ -16,8 +16,6 @@ from storscope.compare.subjects import HistogramPart, Intervals, Measured
 from storscope.domain.schema import CANONICAL
 from storscope.domain.units import NS_PER_S
 from storscope.model.compare import Known
-
-Row = Mapping[str, Any]
 
 _KINDS: Final = ("job", "process", "host", "device")
 """Entities of a run from the whole to its parts; the first that has what is asked for is used."""

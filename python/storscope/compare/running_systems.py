@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from storscope.compare.combining import Row
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.reading import start_of_run_ns
 from storscope.compare.run_figures import arrays
@@ -15,8 +16,6 @@ from storscope.compare.subjects import Measured, Subject
 from storscope.domain.schema import CANONICAL
 from storscope.store import Store
 from storscope.store.views import DERIVED
-
-Row = Mapping[str, Any]
 
 _MEASURED: Final = ", ".join(
     f"CASE WHEN NOT {DERIVED} THEN {name} END AS {name}" if name == "latency_ns_mean" else name for name in CANONICAL
