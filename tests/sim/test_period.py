@@ -104,7 +104,7 @@ def test_queue_limits_that_bind_alike_are_named_together() -> None:
     assert depths == {"esx1/data": 4, "esx1/log": 64, "esx2/data": 2}
     assert (found.kind, found.name) == ("limit", "lun esx2/data")
     assert found.words.startswith("The queue limits of LUN esx2/data (2) and LUN esx1/data (4) bind: I/Os wait ")
-    assert "for a place, and all are taken 100 % of the time." in found.words
+    assert "for a place, and all are taken 100 % of the time. Behind them, " in found.words
 
 
 def test_the_queue_limit_that_binds_is_named_though_most_of_the_time_goes_before_sending() -> None:

@@ -420,12 +420,12 @@ def _limited(
     wait: str,
 ) -> Bottleneck:  # fmt: skip
     """`wait` says who waits, and how much: 'I/Os wait 40 % of their time'."""
-    behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
+    it, it_lets, binds = ("it", "it lets", "binds") if len(limits) == 1 else ("them", "they let", "bind")
+    behind = "" if top is None else f" Behind {it}, {top.words} is the most used, to {format_ratio(top.ratio)}."
     if top is not None and top.is_many:
         behind = behind.replace(" is the most used", " are the most used")
-    gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
+    gathered = f" What {it_lets} through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     named, full = binding_words(limits, _NAMED_AT_MOST)
-    binds = "binds" if len(limits) == 1 else "bind"
     words = (
         f"{_first_upper(named)} {binds}: {wait} for a place, and all are taken {full} of the time.{behind}{gathered}"
     )
