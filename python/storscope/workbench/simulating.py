@@ -30,6 +30,7 @@ from storscope.sim.takeovers import longest_silence, silence_at_end
 from storscope.sim.window import until
 from storscope.workbench.cache_filling import full_words
 from storscope.workbench.interval_length import cut_interval_ns
+from storscope.workbench.looking_ahead import doubts_of_what_follows
 from storscope.workbench.no_time import check_time_passed
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_doubts import doubts_of_run
@@ -88,9 +89,14 @@ def simulate(
     intervals.end()
     found = run.finish()
     check_time_passed(plan, found, samples.end_ns, is_stopped=was_stopped.value)
-    return _concluded(
+    simulated = _concluded(
         plan, started_ns, found, samples, intervals, is_stopped=was_stopped.value, wall_s=time.perf_counter() - began
     )
+    if simulated.doubts or was_stopped.value or found["error"] is not None:
+        return simulated
+    judgement, ios = simulated.judgement, sum(part.ios for one in samples for part in one.parts(None))
+    ahead = doubts_of_what_follows(plan, simulated.array, judgement, ios, was_stopped)
+    return replace(simulated, judgement=replace(judgement, doubts=ahead))
 
 
 def _concluded(
