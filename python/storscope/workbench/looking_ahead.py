@@ -16,7 +16,7 @@ from storscope.bench.goals import has_steps
 from storscope.bench.judgement import Judgement, shown_value
 from storscope.bench.samples import IOPS, MEAN, Figure, Sample, Samples
 from storscope.bench.settling import LEAST_SAMPLES, Estimate, estimate
-from storscope.domain.units import format_instant
+from storscope.domain.units import NS_PER_S, format_instant
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan, SimulationRun
 
@@ -69,7 +69,8 @@ def _remembers(array: Mapping[str, Any]) -> bool:
 
 def _later(plan: SimulationPlan, from_ns: int, stop: Callable[[], bool]) -> list[Sample]:
     """What the same run does after an instant."""
-    run = SimulationRun(replace(plan, duration_ns=_TIMES * from_ns, ios=None, slices=2), 0)
+    interval_ns = _TIMES * (plan.interval_ns or NS_PER_S)  # as many samples as the run had
+    run = SimulationRun(replace(plan, duration_ns=_TIMES * from_ns, ios=None, interval_ns=interval_ns, slices=2), 0)
     samples = Samples(Sample.of(Interval(form)) for form in run.intervals(stop))
     return [] if stop() else samples.between(from_ns)
 
