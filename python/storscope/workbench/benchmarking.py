@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import storscope
+from storscope.bench.cpu_quota import QuotaWatch
 from storscope.bench.device_watches import DeviceWatches
 from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
@@ -290,13 +291,14 @@ def _measure(
         run.begin()
         measurement = measuring(run)
         keeper = _Keeper(spool)
+        quotas = QuotaWatch()
         with standstills() as still:
             for interval in measurement.intervals(lambda: keeper.full is not None or stop()):
                 keeper.keep(interval)
                 follow(measurement.progress)
                 watch(interval)
             outcome = run.outcome()
-        outcome = sizes.compare(devices.compare(outcome))
+        outcome = quotas.so_far().told(sizes.compare(devices.compare(outcome)))
         if about.engine == ENGINE:  # fio has a process of its own
             outcome = still.told(outcome, measurement.samples)
         judgement = measurement.judgement(outcome)

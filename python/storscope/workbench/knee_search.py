@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import storscope
+from storscope.bench.cpu_quota import QuotaWatch
 from storscope.bench.engine import buffer_bytes, run_error
 from storscope.bench.load_point import INTERVAL_NS, PointWatch, VisitGoal
 from storscope.bench.machine_load import machine_load
@@ -135,7 +136,7 @@ class _Hunt:
     def __init__(self, store: Store, session: BenchSession, task: KneeTask, watch: KneeWatch) -> None:
         self._store, self._session, self._task, self._watch = store, session, task, watch
         self._started_ns, self._started_utc_ns = time.monotonic_ns(), time.time_ns()
-        self._machine = machine_load()
+        self._machine, self._quotas = machine_load(), QuotaWatch()
         self._id = f"knee-{self._started_utc_ns:x}"
         self._visits = 0
         self._last: Benched | None = None
@@ -171,7 +172,8 @@ class _Hunt:
 
     def _machine_doubts(self) -> Sequence[str]:
         before, after = self._machine, machine_load()
-        return () if before is None or after is None else tuple(after.since(before).doubts())
+        of_others = () if before is None or after is None else tuple(after.since(before).doubts())
+        return (*of_others, *self._quotas.so_far().doubts())
 
     def _spent_ns(self) -> int:
         return time.monotonic_ns() - self._started_ns
