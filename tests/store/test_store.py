@@ -46,6 +46,27 @@ def test_an_empty_store_answers_with_no_rows(tmp_path: Path) -> None:
         assert store.query(f"SELECT * FROM {table}").num_rows == 0
 
 
+@pytest.mark.parametrize("name", ["st\udcff", "st\udcff/below"])
+def test_a_path_that_is_not_in_utf_8_is_refused_before_anything_is_made(name: str, tmp_path: Path) -> None:
+    """Neither Arrow nor DuckDB could open its files; a relative path would let them be written, and not be read."""
+    path = tmp_path / name
+    for refused in (Store.check_place, Store.open, lambda path: Store.open(path, create=True)):
+        with pytest.raises(StoreError, match="a store whose path is in UTF-8") as caught:
+            refused(path)
+        assert "st\\xff" in caught.value.found
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_below_a_directory_that_is_not_in_utf_8_is_refused_by_its_own_name_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "\udcff").mkdir()
+    monkeypatch.chdir(tmp_path / "\udcff")
+    with pytest.raises(StoreError, match="from the root on"):
+        Store.open(Path("store"), create=True)
+    assert list(Path().iterdir()) == []
+
+
 def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
     with pytest.raises(NotAStore, match="other things"):

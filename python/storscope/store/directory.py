@@ -20,7 +20,7 @@ from storscope.store.checksums import Proofs, Seen, look_at
 from storscope.store.engine import Engine, damaged, id_of
 from storscope.store.lock import alone, alone_if_free
 from storscope.store.machine_limits import limit_of
-from storscope.store.marker import MARKER, check_place, check_version, make_store, unmake_if_empty
+from storscope.store.marker import MARKER, check_path, check_place, check_version, make_store, unmake_if_empty
 from storscope.store.part import of_part
 from storscope.store.published import published
 
@@ -44,8 +44,10 @@ class Store:
     def open(cls, path: Path, *, create: bool = False) -> Self:
         """Opens the store at `path`; with `create` makes it when the directory is absent or empty.
 
-        Raises NotAStore for a directory that is something else, NewerStore for one written by a later version.
+        Raises NotAStore for a directory that is something else, NewerStore for one written by a later version,
+        StoreError for a path that cannot be read.
         """
+        check_path(path)
         marker = path / MARKER
         if not marker.exists():
             if not create:

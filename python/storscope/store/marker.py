@@ -43,6 +43,7 @@ def check_place(path: Path) -> None:
     NotAStore, NewerStore, DamagedStore, or StoreError where nothing may be written. Not all is known before: file
     systems such as /proc let root write and then make no directory.
     """
+    check_path(path)
     marker = path / MARKER
     if marker.exists():
         check_version(marker)
@@ -53,6 +54,22 @@ def check_place(path: Path) -> None:
     while not above.exists():
         above = above.parent
     _check_writable(above, "a place for a new store", path)
+
+
+def check_path(path: Path) -> None:
+    """Raises StoreError for one of which nothing could be read."""
+    if not is_readable(path):
+        found = ascii(os.fsencode(path.resolve())).removeprefix("b")
+        raise _no_place("a store whose path is in UTF-8, from the root on", found, path)
+
+
+def is_readable(path: Path) -> bool:
+    """Whether Arrow and DuckDB find what is there: they take every name as UTF-8, whatever the disk has."""
+    name = str(path.resolve())
+    try:
+        return name.encode() == os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
 
 
 def _check_writable(directory: Path, expected: str, path: Path) -> None:

@@ -10,9 +10,11 @@ from typing import Final
 
 from storscope.domain.errors import StoreError, StorscopeError
 from storscope.sources.expand import STANDARD_INPUT
+from storscope.store.marker import is_readable
 from storscope.store.outliving import passing
 
 _HINT: Final = "That is among the temporary files. Make room there, or set TMPDIR to a directory with more."
+_HINT_OF_NAME: Final = "That is among the temporary files. Set TMPDIR to a directory whose path is."
 _MOST_NAMED: Final = 3
 """Of what was read, in an error."""
 
@@ -31,7 +33,8 @@ def folder_for_stores() -> Iterator[Path]:
         except StoreError as error:
             if not error.where.startswith(name) or "--store" not in error.hint:
                 raise
-            raise StoreError(error.expected, error.found, where=error.where, hint=_HINT) from error
+            hint = _HINT if is_readable(Path(name)) else _HINT_OF_NAME
+            raise StoreError(error.expected, error.found, where=error.where, hint=hint) from error
 
 
 @contextmanager
