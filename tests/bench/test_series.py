@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storscope.workbench.clock_steps import ClockSteps
 from storscope.workbench.series import slots
-from storscope.workbench.sweep_reading import SweepRun, off_schedule
+from storscope.workbench.sweep_reading import SweepRun, clock_steps, off_schedule, pauses
 
 _S = 1_000_000_000
 
@@ -130,3 +131,43 @@ def test_a_slot_whose_measurement_failed_is_not_told_as_an_interruption() -> Non
     ]
     over = [_run(0, 0, sweep_sitting="a"), _run(2, 1200, sweep_sitting="b")]
     assert "as the series was interrupted" in off_schedule(over, 600 * _S, _S)[0]
+
+
+def _set(hours: float) -> dict[str, str]:
+    return {"sweep_clock_set_ns": str(round(hours * 3600 * _S))}
+
+
+def test_a_clock_that_was_set_makes_no_slot_late_or_overrun() -> None:
+    forward = [_run(0, 0), _run(1, 600 + 3600, **_set(1)), _run(2, 1200 + 3600, **_set(1))]
+    assert off_schedule(forward, 600 * _S, _S) == []
+    back = [_run(0, 0), _run(1, 600), _run(3, 1800 - 3600, **_set(-1))]
+    assert off_schedule(back, 600 * _S, _S) == [
+        "1 slot was left out, as the series was interrupted: the one after 20 min."
+    ]
+
+
+def test_a_clock_that_was_set_is_no_pause_and_hides_none() -> None:
+    assert pauses([_run(0, 0), _run(1, 30 + 3600, **_set(1))]) == []
+    (told,) = pauses([_run(1, 1830 - 3600, **_set(-1)), _run(0, 0)])
+    assert told.startswith("There was a pause of 30 min")
+
+
+def test_a_clock_that_was_set_is_told() -> None:
+    assert clock_steps([_run(0, 0), _run(1, 600)]) == []
+    (forward,) = clock_steps([_run(0, 0), _run(1, 4200, **_set(1)), _run(2, 1e6, **_set(48))])
+    assert "clock was set forward by 2 d" in forward
+    (back,) = clock_steps([_run(0, 0), _run(1, 600, **_set(-1))])
+    assert "clock was set back by 60 min" in back
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(0, 10**6), st.integers(-10, 10))
+def test_a_clock_was_set_by_what_the_steady_one_has_not_gone(set_s: int, passed_s: int, before_s: int) -> None:
+    now = {"wall": 1_700_000_000 * _S, "steady": 77 * _S}
+    clock = ClockSteps(before_s * _S, lambda: now["wall"], lambda: now["steady"])
+    now["wall"] += (passed_s + set_s) * _S
+    now["steady"] += passed_s * _S
+    assert clock.so_far_ns() == (set_s + before_s) * _S
+
+
+def test_what_two_clocks_differ_by_when_they_are_read_is_no_step() -> None:
+    assert ClockSteps().so_far_ns() == 0

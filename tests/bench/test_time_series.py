@@ -12,10 +12,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from storscope.cli.main import run
+from storscope.store import Store
+from storscope.workbench.clock_steps import ClockSteps
+from storscope.workbench.sweeping import latest_state
 from tests.bench.sweep_runs import printed_json, runs_of, wait_for_captures
 
 
@@ -104,3 +109,31 @@ def test_each_slot_may_measure_a_matrix(data: Path, capsys: pytest.CaptureFixtur
     assert run(["bench", str(data), *options, "--size", "8M", "--store", store, "--format", "json"]) == 0
     cells = printed_json(capsys)["cells"]
     assert [(cell["slot"], cell["block_bytes"]) for cell in cells] == [(0, 4096), (0, 65536), (1, 4096), (1, 65536)]
+
+
+def test_times_since_the_start_are_true_though_the_clock_was_set(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it had been set back by an hour right after the start, so that all dates are an hour too early."""
+    path = data / "target"
+    path.write_bytes(os.urandom(8 * 1024**2))
+    monkeypatch.setattr(ClockSteps, "so_far_ns", lambda _: -3600 * 10**9)
+    arguments = ["bench", str(path), "--sweep", "modes=randread", "--time-series", "1s/0.1s", "--repeat", "2"]
+    assert run([*arguments, "--store", str(data.parent / "store"), "--format", "json"]) == 0
+    result = printed_json(capsys)
+    assert [cell["elapsed_ns"] // (3600 * 10**9) for cell in result["cells"]] == [1, 1]
+    assert any("clock was set back by 60 min" in note for note in result["notes"])
+
+
+def test_a_continued_series_knows_that_the_clock_was_set_before(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, store = data / "target", data.parent / "store"
+    path.write_bytes(os.urandom(8 * 1024**2))
+    arguments = ["bench", str(path), "--sweep", "modes=randread", "--repeat", "1", "--duration", "0.1s"]
+    with monkeypatch.context() as set_back:
+        set_back.setattr(ClockSteps, "so_far_ns", lambda _: -3600 * 10**9)
+        assert run([*arguments, "--store", str(store)]) == 0
+    (known,) = Store.open(store).query("SELECT parameters['sweep_plan'] AS digest FROM runs").to_pylist()
+    plan: Any = SimpleNamespace(digest=known["digest"], digests=[known["digest"]])
+    found = latest_state(Store.open(store), plan)
+    assert found is not None
+    assert round(found.clock.so_far_ns() / 10**9) == -3600

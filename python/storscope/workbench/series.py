@@ -18,6 +18,7 @@ from storscope.domain.sweep import SweepResult
 from storscope.domain.units import NS_PER_S, format_span, format_time
 from storscope.store import Store
 from storscope.workbench.benchmarking import BenchSession, recover_runs
+from storscope.workbench.clock_steps import ClockSteps
 from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.sweeping import (
     SweepPlan,
@@ -117,10 +118,11 @@ def _run_series(
         if not is_prepared(session, plan, watch):
             return read_sweep(store, plan, state.id)
         if found is None:
-            state = replace(state, started_ns=time.time_ns())  # without the time it took to fill a scratch file
+            # without the time it took to fill a scratch file
+            state = replace(state, started_ns=time.time_ns(), clock=ClockSteps())
         elif session.target.kind == "scratch":
             watch.say("Its scratch file is a new one: what a cache had learned of the old one is lost.")
-        elapsed_ns = max(0, time.time_ns() - state.started_ns) if found else 0
+        elapsed_ns = max(0, _elapsed_ns(state)) if found else 0
         for slot in slots(plan.repeats, interval_ns, MonotonicPace(), stop, watch.wait, state.overrun, elapsed_ns):
             told = _tell_overrun(state, told, watch)
             _measure_slot(session, plan, state, slot, order[slot], watch)
@@ -143,7 +145,7 @@ def _continued(
     """The series that is under way by its schedule; None if a new one starts."""
     found = None if fresh else latest_state(store, plan)
     if found is not None:
-        elapsed_ns = time.time_ns() - found.started_ns
+        elapsed_ns = _elapsed_ns(found)
         slot = next_slot(elapsed_ns, interval_ns)
         if elapsed_ns >= 0 and slot < plan.repeats:
             watch.say(
@@ -155,6 +157,11 @@ def _continued(
         why = "No series in the store asked the same" if found is None else f"The time of {found.id} is over"
         watch.say(f"{why}; a new one starts.")
     return None
+
+
+def _elapsed_ns(state: SweepState) -> int:
+    """Since its start, whatever the clock was set by meanwhile, as far as a run of the series saw that."""
+    return time.time_ns() - state.clock.so_far_ns() - state.started_ns
 
 
 def check_schedule(plan: SweepPlan) -> int:

@@ -2,7 +2,8 @@
 
 Runs carry as parameters which sweep they are part of (`sweep`), the digest of what was asked (`sweep_plan`), their
 point (`sweep_point`), the repetition or slot (`sweep_block`) and what they were measured in without an interruption
-(`sweep_sitting`). In a series also how many slots right before theirs the one before overran (`sweep_overrun`).
+(`sweep_sitting`). In a series also how many slots right before theirs the one before overran (`sweep_overrun`). Where
+the system's clock was set since the start, by how much (`sweep_clock_set_ns`).
 """
 
 from __future__ import annotations
@@ -48,6 +49,21 @@ class SweepRun:
     figures: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The 95 % interval of a figure as the run itself gives it, where it does."""
+
+    @property
+    def order(self) -> int:
+        """Its place among all of the sweep."""
+        return int(self.parameters.get("sweep_order", "0"))
+
+    @property
+    def clock_set_ns(self) -> int:
+        """By how much the system's clock had been set since the sweep's start: forward, or, below 0, back."""
+        return int(self.parameters.get("sweep_clock_set_ns", "0"))
+
+    @property
+    def begun_ns(self) -> int:
+        """When it started by the clock as it went at the sweep's start."""
+        return self.started_ns - self.clock_set_ns
 
     @property
     def is_measured(self) -> bool:
@@ -216,7 +232,7 @@ def _cell(point: Point, runs: Sequence[SweepRun], slot: int | None, start_ns: in
         figures,
         doubts=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
         slot=slot,
-        elapsed_ns=None if start_ns is None else runs[0].started_ns - start_ns,
+        elapsed_ns=None if start_ns is None else runs[0].begun_ns - start_ns,
         invalid_runs=sum(run.status == "invalid" for run in runs),
     )
 
@@ -233,11 +249,21 @@ def estimate(values: Sequence[float]) -> Estimate:
 # What a reader should know --------------------------------------------------------------------------------------------
 
 
+def clock_steps(runs: Sequence[SweepRun]) -> list[str]:
+    """Where the system's clock was set meanwhile."""
+    furthest_ns = max((run.clock_set_ns for run in runs), key=abs, default=0)
+    if not furthest_ns:
+        return []
+    way = "forward" if furthest_ns > 0 else "back"
+    told = "dates are as it told them, and times since the start are without that"
+    return [f"The system's clock was set {way} by {format_span(abs(furthest_ns))} while this was measured: {told}."]
+
+
 def pauses(runs: Sequence[SweepRun]) -> list[str]:
     """Where a sweep was continued after a while: what was measured before and after may be of another device state."""
     notes = []
-    for one, other in itertools.pairwise(runs):
-        gap_ns = other.started_ns - one.started_ns - one.duration_ns
+    for one, other in itertools.pairwise(sorted(runs, key=lambda run: run.begun_ns)):
+        gap_ns = other.begun_ns - one.begun_ns - one.duration_ns
         if gap_ns > _PAUSE_NS:
             notes.append(f"There was a pause of {format_span(gap_ns)} before {format_time(other.started_ns)}.")
     return notes
@@ -259,7 +285,7 @@ def off_schedule(runs: Sequence[SweepRun], interval_ns: int, start_ns: int) -> l
         else:
             missed["the series was interrupted"].append(slot)
     notes = [note for why, slots in missed.items() for note in _left_out(slots, interval_ns, why)]
-    lates = [run.started_ns - start_ns - slot * interval_ns for slot, run in first.items()]
+    lates = [run.begun_ns - start_ns - slot * interval_ns for slot, run in first.items()]
     if late := [late_ns for late_ns in lates if late_ns > _LATE_NS]:
         notes.append(f"{_slots(len(late))} started late, by up to {format_span(max(late))}.")
     return notes
@@ -267,7 +293,7 @@ def off_schedule(runs: Sequence[SweepRun], interval_ns: int, start_ns: int) -> l
 
 def _is_overrun(slot: int, before: SweepRun | None, after: SweepRun, due_ns: int) -> bool:
     """Whether what was measured before a slot was still at work when that was due, or being stored."""
-    if before is not None and before.started_ns + before.duration_ns > due_ns:
+    if before is not None and before.begun_ns + before.duration_ns > due_ns:
         return True
     return after.block - slot <= int(after.parameters.get("sweep_overrun", "0"))
 

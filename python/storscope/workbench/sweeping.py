@@ -26,10 +26,11 @@ from storscope.store import Store
 from storscope.workbench.asked_before import other_sweep
 from storscope.workbench.asked_digest import OLD_FORMS, Form, digest_of, told
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session, recover_runs
+from storscope.workbench.clock_steps import ClockSteps
 from storscope.workbench.engines import AUTO
 from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.preconditioning import precondition
-from storscope.workbench.sweep_reading import cells_of, latest_sweep, off_schedule, pauses, runs_of
+from storscope.workbench.sweep_reading import cells_of, clock_steps, latest_sweep, off_schedule, pauses, runs_of
 
 _SEEDS = 2**64
 
@@ -146,6 +147,8 @@ class SweepState:
     """This process's part of it: what is measured without an interruption."""
     overrun: list[int] = field(default_factory=list)
     """Slots of a series that passed in this sitting while the one before them was at work."""
+    clock: ClockSteps = field(default_factory=ClockSteps)
+    """Since `started_ns`."""
 
 
 def run_sweep(
@@ -220,8 +223,11 @@ def latest_state(store: Store, plan: SweepPlan) -> SweepState | None:
         return None
     runs = runs_of(store, found, figures=False)
     done = {(run.point, run.block) for run in runs if run.is_measured}
-    known = runs[0].parameters
-    return SweepState(found, plan.digest, int(known["sweep_seed"]), int(known["sweep_started_ns"]), done, [])
+    known, latest = runs[0].parameters, max(runs, key=lambda run: (run.block, run.order))
+    return SweepState(
+        found, plan.digest, int(known["sweep_seed"]), int(known["sweep_started_ns"]), done, [],
+        clock=ClockSteps(latest.clock_set_ns),
+    )  # fmt: skip
 
 
 def new_state(plan: SweepPlan) -> SweepState:
@@ -255,7 +261,8 @@ def measure_point(
     labels = {
         "sweep": sweep.id, "sweep_plan": sweep.digest, "sweep_point": item.point.key, "sweep_block": str(block),
         "sweep_order": str(number), "sweep_seed": str(sweep.seed), "sweep_started_ns": str(sweep.started_ns),
-        "sweep_sitting": sweep.sitting, **_overrun_label(sweep, block), **_size_label(session), **plan.how,
+        "sweep_sitting": sweep.sitting, **_clock_label(sweep), **_overrun_label(sweep, block), **_size_label(session),
+        **plan.how,
     }  # fmt: skip
     seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
     try:
@@ -268,6 +275,12 @@ def measure_point(
     if benched.outcome.error is not None:
         sweep.failures.append(f"{item.point.words}: {benched.outcome.error[1]}")
     return benched
+
+
+def _clock_label(sweep: SweepState) -> dict[str, str]:
+    """By how much the clock was set since the start. Nothing where it was not."""
+    set_ns = sweep.clock.so_far_ns()
+    return {"sweep_clock_set_ns": str(set_ns)} if set_ns else {}
 
 
 def _overrun_label(sweep: SweepState, slot: int) -> dict[str, str]:
@@ -328,8 +341,9 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
         direct=parameters.get("direct", "true") == "true",
         doubts=tuple(doubt for doubt in (cells[0].doubts if cells else ()) if doubt in common),
         interval_ns=plan.interval_ns,
-        notes=tuple(
-            pauses(runs) if plan.interval_ns is None else off_schedule(runs, plan.interval_ns, started_ns or 0)
+        notes=(
+            *clock_steps(runs),
+            *(pauses(runs) if plan.interval_ns is None else off_schedule(runs, plan.interval_ns, started_ns or 0)),
         ),
         failures=tuple(failures),
         host=runs[-1].host if runs else None,
