@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import fcntl
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from storscope.bench.engine import EngineRun, NoTarget, RunPlan
 from storscope.bench.figures import Interval
 from storscope.bench.record import About
-from storscope.bench.spool import FORM, SpoolWriter
+from storscope.bench.spool import FORM, SpoolWriter, abandoned
 from storscope.cli.main import run
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed
@@ -128,3 +131,45 @@ def test_the_number_of_the_form_stands_for_these_fields() -> None:
         "run", "workload", "target", "target_kind", "system", "seed", "version", "planned_ns", "started_ns", "direct",
         "doubts", "links", "prefill", "labels", "targets", "goal", "engine", "engine_version", "job",
     })  # fmt: skip
+
+
+def _no_locks(_descriptor: int, _how: int) -> None:
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+@pytest.mark.parametrize("options", [[], ["--sweep"], ["--time-series", "1s/0.2s", "--repeat", "1"]])
+def test_a_store_on_a_file_system_without_locks_takes_what_is_measured(
+    options: list[str], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS whose server has no lock daemon, some FUSE."""
+    monkeypatch.setattr(fcntl, "flock", _no_locks)
+    store = data.parent / "store"
+    duration = [] if "--time-series" in options else ["--duration", "0.2s"]
+    arguments = ["bench", str(data), "--workload", "random-8k-70-read", "--size", "8M", *duration, *options]
+    assert run([*arguments, "--store", str(store)]) == 0
+    assert len(Store.open(store).capture_ids()) == 1
+    assert not list(store.glob(".bench-*")), "nothing is left that a later command would take for a run that was killed"
+
+
+def test_without_locks_a_run_that_may_be_under_way_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _left(tmp_path / "store")
+    monkeypatch.setattr(fcntl, "flock", _no_locks)
+    assert list(abandoned(path.parent)) == []
+    assert path.exists()
+
+
+def test_where_locks_want_a_file_that_may_be_written_a_killed_run_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS, which makes of flock(2) a lock of bytes."""
+    path, flock = _left(tmp_path / "store"), fcntl.flock
+
+    def of_nfs(descriptor: int, how: int) -> None:
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", of_nfs)
+    assert list(abandoned(path.parent)) == [path]

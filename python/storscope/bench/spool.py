@@ -2,6 +2,7 @@
 
 One JSON document a line: what is known of the run, each interval, at the end the outcome. The file is locked while its
 process lives; one that nobody locks was left by a process that was killed, and is still good up to its last whole line.
+Where the file system has no locks nothing tells that, and a spool that was left stays.
 Lines go to the kernel at once but are not forced to the disk, which may be the one that is measured: a killed process
 loses nothing by that, a power failure does.
 
@@ -15,7 +16,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ class SpoolWriter:
             self._descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise _unusable(directory, error, "Choose another one with --store DIR.") from error
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        with suppress(OSError):  # without locks
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
             self._write({"form": FORM, "about": about.to_json()})
         except StoreError:
@@ -165,10 +167,16 @@ def set_aside(path: Path) -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    """Whether it is ours now: False if its process has it, or that cannot be told."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)  # NFS wants it open for writing (flock(2))
+    except FileNotFoundError:
+        raise
+    except OSError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # in a store that cannot be written
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError:
         os.close(descriptor)
         yield False
         return

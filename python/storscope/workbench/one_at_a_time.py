@@ -15,8 +15,8 @@ from storscope.domain.errors import UsageError
 def one_at_a_time(directory: Path, digest: str, what: str) -> Iterator[None]:
     """Keeps others that asked the same (`digest`) out of a store while the block lasts, also those that start anew.
 
-    The kernel frees the lock when a process dies, so a file that is left behind stops nobody. Raises UsageError when
-    another process is at it.
+    The kernel frees the lock when a process dies, so a file that is left behind stops nobody. Where the file system has
+    no locks nobody is kept out. Raises UsageError when another process is at it.
     """
     path = directory / f".{what}-{digest}.lock"
     descriptor = _locked(path)
@@ -33,7 +33,7 @@ def one_at_a_time(directory: Path, digest: str, what: str) -> Iterator[None]:
 
 
 def _locked(path: Path) -> int | None:
-    """The file, locked; None if another process has it."""
+    """The file, locked where there are locks; None if another process has it."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -41,6 +41,8 @@ def _locked(path: Path) -> int | None:
         except BlockingIOError:
             os.close(descriptor)
             return None
+        except OSError:
+            return descriptor
         if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
             return descriptor
         os.close(descriptor)  # whoever had it has ended between the two calls, and removed it
