@@ -7,6 +7,8 @@ import errno
 import fcntl
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +175,20 @@ def test_where_locks_want_a_file_that_may_be_written_a_killed_run_is_found(
 
     monkeypatch.setattr(fcntl, "flock", of_nfs)
     assert list(abandoned(path.parent)) == [path]
+
+
+@pytest.mark.parametrize("files", range(8, 23, 3))
+def test_where_too_many_files_are_open_the_remedy_is_to_allow_more(files: int, data: Path) -> None:
+    """Whatever it is that they are too many for, neither room nor another store would help."""
+    arguments = ["bench", str(data), "--workload", "random-8k-70-read", "--size", "8M", "--duration", "0.1s"]
+    arguments += ["--store", str(data.parent / "store")]
+    command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable, "-m", "storscope", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return
+    assert "Traceback" not in done.stderr
+    found, hint = done.stderr.splitlines()[-2:]
+    assert "Too many open files" in found
+    assert "Let the process open more files: ulimit -n 1024." in hint
+    assert "Make room" not in hint
+    assert list(data.iterdir()) == []

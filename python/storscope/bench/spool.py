@@ -24,6 +24,7 @@ from storscope.bench.figures import Interval, Outcome
 from storscope.bench.judgement import Judgement
 from storscope.bench.record import About
 from storscope.domain.errors import ConfigError, StoreError
+from storscope.domain.open_files import open_files_hint
 
 FORM = 1
 """Counts up when what is written changes: fields of `About`, `Interval`, `Outcome` or `Judgement`."""
@@ -89,7 +90,8 @@ class SpoolWriter:
 
 def _unusable(directory: Path, error: OSError, hint: str) -> StoreError:
     found = error.strerror or str(error)
-    return StoreError("a store that takes what is measured", found, where=str(directory), hint=hint)
+    told = open_files_hint(error) or hint
+    return StoreError("a store that takes what is measured", found, where=str(directory), hint=told)
 
 
 class Spooled:

@@ -16,6 +16,7 @@ import click
 from storscope import __version__
 from storscope.cli.interruption import FirstInterruption
 from storscope.cli.suggestions import Verbs
+from storscope.domain.open_files import open_files_hint  # here, as later no file may be opened to load it
 
 _VERBS: Final = {
     # verb: (module, what it does)
@@ -137,6 +138,8 @@ def run(arguments: list[str]) -> int:
         return _CLOSED_PIPE
     except OSError as error:
         click.echo(f"error: {error.filename or 'the system'}: {error.strerror or error}", err=True)
+        if hint := open_files_hint(error):
+            click.echo(f"  {hint}", err=True)
         return 2
     except Exception as error:
         if _is_ours(error):

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storscope.domain.errors import StoreError
+from storscope.domain.open_files import open_files_hint
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CAPTURES, TABLES
 from storscope.store.checksums import write_sums
@@ -115,7 +116,7 @@ class CaptureWriter:
         try:
             yield
         except OSError as error:
-            hint = "Make room there, or choose another one with --store."
+            hint = open_files_hint(error) or "Make room there, or choose another one with --store."
             if error.errno in _NOT_WRITABLE:
                 hint = "Choose another one with --store."
             raise StoreError(

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from storscope.domain.errors import StoreError
+from storscope.domain.open_files import HINTS
 
 _MEMORY: Final = "Give the process more memory, or ask for less at once."
 _HINTS: Final = {
-    errno.ENFILE: "The machine has too many files open: sysctl fs.file-max.",
-    errno.EMFILE: "Let the process open more files: ulimit -n 1024.",
+    **HINTS,
     errno.ENOMEM: _MEMORY,
     errno.EACCES: "Give the process the right to read it.",
     errno.EPERM: "Give the process the right to read it.",
     errno.EIO: "The kernel's log (dmesg) says what the device answered.",
 }
-"""By number, what to try; the words of the first begin with those of the second."""
+"""By number, what to try."""
 
 
 def limit_of(error: BaseException, where: Path | str) -> StoreError | None:

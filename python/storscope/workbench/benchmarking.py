@@ -40,6 +40,7 @@ from storscope.bench.standstill import standstills
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
 from storscope.domain.errors import StoreError
+from storscope.domain.open_files import open_files_hint
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
@@ -407,7 +408,9 @@ def _publish_now(store: Store, spool: Path) -> str:
 
 
 def _says_where(spool: Path, error: StoreError) -> StoreError:
-    hint = f"What was measured is in {spool}. Make room there: the next command that asks the store takes it."
+    more_files = open_files_hint(error.__cause__)
+    remedy = f"{more_files} The next" if more_files else "Make room there: the next"
+    hint = f"What was measured is in {spool}. {remedy} command that asks the store takes it."
     return StoreError(error.expected, error.found, where=error.where, hint=hint)
 
 
