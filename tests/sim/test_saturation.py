@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -304,6 +305,36 @@ def test_drives_of_a_group_that_are_used_most_alike_are_named_together() -> None
     assert found.words.endswith(" The 6 drives of pool are used to 33 % on average.")
     idle = _words(_drives("g", 0.001, 0.015, 0.001, 0.001), {"drive_service": 1.0})
     assert "The most used: drive g/1, to 2 %." in idle, "two points are no likeness of what is hardly used"
+
+
+_TWO_CONTROLLERS = """\
+name = "array"
+group = [{ name = "pool", drive = "nvme-ssd", count = 4, layout = "raid0" }]
+volume = [
+    { name = "a", group = "pool", size = "100 GiB", owner = "A" },
+    { name = "b", group = "pool", size = "100 GiB", owner = "B" },
+]
+controller = [{ name = "A", cost_per_op = "1 ms" }, { name = "B", cost_per_op = "1 ms" }]
+host = [{ name = "h", volumes = [{ volume = "a" }, { volume = "b" }] }]
+"""
+
+
+def test_time_at_a_kind_of_components_is_not_told_of_those_named_alone() -> None:
+    """Four I/Os stay at A but for their reads of 0.1 ms; at B, of 700 a second, M/D/1 holds 0.7 + 0.49 / 0.6 = 1.52."""
+    full = Stream(Mix((AccessSpec(8192),)), Closed(4), name="full", targets=(0,))
+    beside = Stream(Mix((AccessSpec(8192),)), Open(700.0), name="beside", targets=(1,))
+    design = read_design(_TWO_CONTROLLERS, "two.toml", None)
+    run = simulate(plan_of(design, Workload("two", (full, beside)), duration="20s"), started_ns=0)
+    said = re.fullmatch(
+        r"Controller A is used to (?:100|> 99.9) %; I/Os spend (\d+) % of their time at controllers, where (\d+) % of "
+        r"the requests are at the one named\.",
+        run.bottleneck.words,
+    )
+    assert said, run.bottleneck.words
+    assert int(said[1]) == pytest.approx(100 * (3.9 + 1.52) / (4 + 1.52 + 0.07), abs=2)
+    assert int(said[2]) == pytest.approx(100 * 3.9 / (3.9 + 1.52), abs=3)
+    alone = simulate(plan_of(design, Workload("one", (full,)), duration="5s"), started_ns=0).bottleneck.words
+    assert alone.endswith("of their time there.")
 
 
 def test_which_of_those_that_are_used_alike_is_ahead_makes_no_other_bottleneck() -> None:

@@ -40,6 +40,13 @@ _PARTS_OF = {
 }  # fmt: skip
 _EMPTIES_CACHE = ("drive", "back_end_link", "controller")
 """What pages go through when they are destaged."""
+_NEARLY_ALL = 0.9
+"""Share of the requests at a kind of components from which on they are said to be at those named."""
+_AT = {
+    "drive": "at drives", "controller": "at controllers", "front_end_link": "on front-end links",
+    "back_end_link": "on back-end links", "mirror_link": "on mirror links", "flash": "in flash of hosts",
+    "rate_limit": "at rate limits",
+}  # fmt: skip
 _SHORT = {
     "load": "load", "cache": "write cache is full", "few_drives": "few drives at a time", "no_time": "nothing",
     "unknown": "not known", "phases": "phase by phase", "takeover": "takeover of a controller",
@@ -61,6 +68,10 @@ class Used:
     busy_ratio: float
     allows: str = ""
     """What a limit of rates allows: '3,000 IOPS, 131 MB/s'."""
+    requests: float | None = None
+    """How many are in all of it on average; None where that was not counted."""
+    most_requests: float | None = None
+    """How many are in those of `most_names`."""
 
     @property
     def is_alike(self) -> bool:
@@ -72,6 +83,11 @@ class Used:
     def ratio(self) -> float:
         """What bounds: of unlike drives the most used one."""
         return self.mean_ratio if self.is_alike else self.most_ratio
+
+    @property
+    def named_requests(self) -> float | None:
+        """How many are on average in what its words name."""
+        return self.requests if self.is_alike else self.most_requests
 
     @property
     def most_name(self) -> str:
@@ -108,7 +124,7 @@ class Bottleneck:
     used_ratio: float | None
     """Of the component named, or of the most used one."""
     time_share: float | None
-    """Share of the time of I/Os, from when they were sent, that is spent there; of `load` of all their time."""
+    """Share of the time of I/Os, from when they were sent, at what is of the kind; of `load` of all their time."""
     words: str
     part: str | None = None
     """Of `load` the part in which I/Os spend most of their time."""
@@ -174,8 +190,15 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
         others = list(near) if is_full else []
         names = tuple(one["name"] for one in (most, *others))
         mean, busy = (sum(one[key] for one in members) / len(members) for key in ("used_ratio", "busy_ratio"))
-        found.append(Used(kind, name, len(members), mean, most["used_ratio"], names, busy, most.get("allowed") or ""))
+        requests = _requests(members), _requests([most, *others])
+        allows = most.get("allowed") or ""
+        found.append(Used(kind, name, len(members), mean, most["used_ratio"], names, busy, allows, *requests))
     return sorted(found, key=lambda one: -one.ratio)
+
+
+def _requests(components: Sequence[Mapping[str, Any]]) -> float | None:
+    counted = [one.get("queue_mean") for one in components]
+    return None if None in counted else sum(one for one in counted if one is not None)
 
 
 def bottleneck(
@@ -354,12 +377,13 @@ def _full(
     alike.sort(key=lambda one: one.name)
     share = _share_at(top.kind, shares)
     empties = room_share >= _MUCH and top.kind in _EMPTIES_CACHE
-    words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time{when} there."
+    there, beside = _where(used, alike)
+    words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time{when} {there}{beside}."
     if empties:
         words = (
             f"{_used_words(alike)} and cannot empty the write cache faster: I/Os wait for room in it "
             f"{format_ratio(room_share)} of their time{when.removesuffix(',')}."
-        ) + (f" Another {format_ratio(share)} they spend there." if share >= _MUCH else "")
+        ) + (f" Another {format_ratio(share)} they spend {there}{beside}." if share >= _MUCH else "")
     if share < _MUCH and top.ratio < _BEYOND_DOUBT:
         words += _elsewhere(used, shares)
     if limit_share >= _MUCH:
@@ -375,6 +399,22 @@ def _full(
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
     first = alike[0]
     return Bottleneck(top.kind, first.name if first.is_alike else first.most_name, first.ratio, share, words)
+
+
+def _where(used: Sequence[Used], alike: Sequence[Used]) -> tuple[str, str]:
+    """Where I/Os spend the time that is known of all components of a kind, and how much of it those named have.
+
+    That is told by requests, of hosts and of background work alike.
+    """
+    kind = alike[0].kind
+    named = [one.named_requests for one in alike]
+    everywhere = [one.requests for one in used if one.kind == kind]
+    here = sum(one for one in named if one is not None)
+    whole = sum(one for one in everywhere if one is not None)
+    if None in (*named, *everywhere) or here >= _NEARLY_ALL * whole:
+        return "there", ""
+    those = "those named" if len(alike) > 1 or alike[0].is_many else "the one named"
+    return _AT[kind], f", where {format_ratio(here / whole)} of the requests are at {those}"
 
 
 def _is_near(ratio: float, most: float) -> bool:
