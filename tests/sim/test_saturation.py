@@ -237,6 +237,17 @@ def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() 
     )
 
 
+def test_several_components_fill_or_empty_the_cache_in_the_plural() -> None:
+    two = [_component("back_end_link", f"{name} in", 1.0) for name in "AB"]
+    assert _words(two, {"cache_wait": 8.0, "front_end": 2.0}).endswith("for the cache, which these fill or empty.")
+    assert _words(two[:1], {"cache_wait": 8.0, "front_end": 2.0}).endswith("for the cache, which it fills or empties.")
+    found = bottleneck(
+        {"components": _drives("g", 1.0, 1.0), "limits": []}, {"cache_wait": 1.0, "front_end": 9.0}, {},
+        is_open=False, room_ns=1.0,
+    )  # fmt: skip
+    assert found.words.endswith("they wait for room in the write cache, which these empty.")
+
+
 def test_waiting_for_what_is_read_ahead_is_no_want_of_room() -> None:
     part = {"components": [], "limits": []}
     assert bottleneck(part, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False).kind == "load"

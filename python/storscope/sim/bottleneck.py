@@ -390,10 +390,13 @@ def _full(
         named, _ = binding_words(limits, _NAMED_AT_MOST)
         lets = "lets" if len(limits) == 1 else "let"
         words += f" Another {format_ratio(limit_share)} they wait in the host: {named} {lets} no more through."
+    fills, or_empties = ("these fill", "empty") if _is_plural(alike) else ("it fills", "empties")
     if not empties and shares.get("cache_wait", 0.0) >= _MUCH:
-        words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
+        waited = format_ratio(shares["cache_wait"])
+        words += f" Another {waited} they wait for the cache, which {fills} or {or_empties}."
     elif not empties and top.kind in _EMPTIES_CACHE and room_share > share:
-        words += f" Another {format_ratio(room_share)} they wait for room in the write cache, which it empties."
+        which = f"{fills.split()[0]} {or_empties}"
+        words += f" Another {format_ratio(room_share)} they wait for room in the write cache, which {which}."
     for one in alike[:_NAMED_AT_MOST]:
         if one.kind == "drive" and one.count > 1 and not one.is_alike:
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
@@ -413,7 +416,7 @@ def _where(used: Sequence[Used], alike: Sequence[Used]) -> tuple[str, str]:
     whole = sum(one for one in everywhere if one is not None)
     if None in (*named, *everywhere) or here >= _NEARLY_ALL * whole:
         return "there", ""
-    those = "those named" if len(alike) > 1 or alike[0].is_many else "the one named"
+    those = "those named" if _is_plural(alike) else "the one named"
     return _AT[kind], f", where {format_ratio(here / whole)} of the requests are at {those}"
 
 
@@ -429,9 +432,13 @@ def _share_at(kind: str, shares: Mapping[str, float]) -> float:
 def _used_words(alike: Sequence[Used]) -> str:
     """'The 20 drives of a and the 20 drives of b are used to 91 %'."""
     least, most = (format_ratio(bound(one.ratio for one in alike)) for bound in (min, max))
-    is_plural = len(alike) > 1 or alike[0].is_many
     ratio = least if least == most or least.startswith(">") else f"between {least} and {most}"
-    return f"{_first_upper(_listed([one.words for one in alike]))} {'are' if is_plural else 'is'} used to {ratio}"
+    verb = "are" if _is_plural(alike) else "is"
+    return f"{_first_upper(_listed([one.words for one in alike]))} {verb} used to {ratio}"
+
+
+def _is_plural(alike: Sequence[Used]) -> bool:
+    return len(alike) > 1 or alike[0].is_many
 
 
 def _listed(names: Sequence[str]) -> str:
