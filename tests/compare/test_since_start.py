@@ -11,6 +11,7 @@ from storscope.cli.main import run as storscope
 from storscope.compare import compare_sides, parse_side
 from storscope.domain.comparison import Comparison, Outcome, Settings
 from storscope.domain.errors import InputError
+from storscope.domain.units import NS_PER_S
 from storscope.store import Store
 from tests.compare.evidence import Writer, device, noisy, only, row, run
 from tests.sim.designs import SMALL
@@ -52,6 +53,15 @@ def test_the_start_of_a_run_is_that_of_its_warm_up(tmp_path: Path) -> None:
     assert row(pair, "iops").outcome is Outcome.WORSE
     assert row(pair, "iops").change == pytest.approx(-0.5, abs=0.03)
     assert (row(pair, "iops").values_before, row(pair, "iops").values_after) == (60, 60)
+
+
+def test_when_a_part_of_a_run_began_is_told_and_not_when_the_run_did(tmp_path: Path) -> None:
+    store = make_store(tmp_path, _with_warm_up("a", 1_000.0))
+    before, after = only(_compared(store, "run=a,since=40s,until=1m40s", "run=a,since=1m40s")).subjects
+    assert before.began_ns is not None
+    assert after.began_ns is not None
+    assert after.began_ns - before.began_ns == 60 * NS_PER_S
+    assert (before.duration_ns, after.duration_ns) == (60 * NS_PER_S, 60 * NS_PER_S)
 
 
 def test_of_a_run_that_failed_what_lies_before_its_end_counts(tmp_path: Path) -> None:

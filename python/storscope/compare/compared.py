@@ -30,6 +30,8 @@ def _told(subject: Subject, side: Side, paths: Mapping[str, str]) -> ComparedSub
         duration_ns = int(over_time.end_ns[-1] - over_time.begin_ns[0])
     if began_ns is None or not subject.is_run:
         began_ns = _first_ns(subject)
+    elif subject.duration_ns is None:
+        began_ns = max(began_ns - subject.warm_up_ns, _first_ns(subject) or began_ns)  # of a range of the run
     return ComparedSubject(
         side=side,
         key=subject.key,
