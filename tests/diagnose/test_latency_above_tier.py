@@ -277,7 +277,7 @@ def test_slow_reads_beside_many_writes_that_a_cache_took_are_too_slow(tmp_path: 
     finding = only_finding(judge(RULE, make_case(tmp_path, _apart((50, 60), (450, 0.3)))))
     assert finding.severity is Severity.CRITICAL
     assert finding.title == "Reads of device sda above 25.0 ms, too slow for disk"
-    assert "100 % of the reads of device sda took more than 25.0 ms" in finding.summary
+    assert "100 % of the reads of device sda were done in intervals whose mean is more than 25.0 ms" in finding.summary
     assert "(writes 298 µs)" in finding.summary
     assert finding.evidence[0].rows[0][2:4] == [120, 120]
     assert 55 * MS < finding.numbers["latency_ns_mean"] < 65 * MS

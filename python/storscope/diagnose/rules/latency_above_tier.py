@@ -293,9 +293,10 @@ def _share_words(case: Case, settings: Settings, worst: Verdict) -> str:
     if worst.is_stall and not worst.above_ns:
         return f"What it completed took {format_duration(worst.mean_ns)} in the mean. "
     words = (
-        f"{format_ratio(worst.share)} of the {worst.of or 'operations'} of {named(case, worst.entity)} took more than "
-        f"{_limit_words(worst)} ({_tier_words(worst.limits)}) as interval means, {format_span(worst.longest_ns)} on "
-        f"end at the longest; the mean of all is {format_duration(worst.mean_ns)}{_mean_words(worst)}. "
+        f"{format_ratio(worst.share)} of the {worst.of or 'operations'} of {named(case, worst.entity)} were done in "
+        f"intervals whose mean is more than {_limit_words(worst)} ({_tier_words(worst.limits)}), "
+        f"{format_span(worst.longest_ns)} on end at the longest; the mean of all is {format_duration(worst.mean_ns)}"
+        f"{_mean_words(worst)}. "
     )
     if worst.share >= settings["sustained_share"] or not worst.share_of_waiting > worst.share:
         return words
