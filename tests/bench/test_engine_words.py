@@ -35,6 +35,27 @@ def test_a_size_that_the_device_does_not_take_is_no_failing_device() -> None:
     assert "is failing" not in run_error("failed", explained("a read: Invalid argument (os error 22)")).message()
 
 
+@pytest.mark.parametrize(
+    ("said", "behind"),
+    [
+        ("device: io_uring_setup: Operation not permitted (os error 1)", "kernel.io_uring_disabled forbids it"),
+        ("device: io_uring_setup: Function not implemented (os error 38)", "or the kernel has none"),
+        ("device: io_uring_register files: Operation not permitted (os error 1)", "(seccomp)"),
+        ("device: io_uring_setup: Cannot allocate memory (os error 12)", "ulimit -l"),
+    ],
+)
+def test_a_ring_that_is_refused_is_explained_with_what_to_choose(said: str, behind: str) -> None:
+    told = explained(said)
+    assert told.startswith(said)
+    assert behind in told
+    assert "--ioengine threads" in told
+
+
+def test_what_else_a_ring_answers_is_left_as_it_is() -> None:
+    said = "device: io_uring_enter: Device or resource busy (os error 16)"
+    assert explained(said) == said
+
+
 @pytest.fixture
 def full(data: Path) -> Iterator[Path]:
     """A file system without a free byte, with an empty directory."""

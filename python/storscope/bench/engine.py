@@ -6,6 +6,7 @@ tree here and nowhere else.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import time
@@ -171,8 +172,23 @@ def in_units(sentence: str) -> str:
     return _NANOSECONDS.sub(lambda found: format_duration(float(found[1])), sentence)
 
 
+_RING: Final = re.compile(r"io_uring_\w+.*\(os error (?P<number>\d+)\)$")
+_WITHOUT_RING: Final = "leave --ioengine out, or choose --ioengine threads"
+_RING_HINTS: Final = {
+    errno.ENOMEM: f"; less memory may be locked than a ring needs (ulimit -l): allow more, or {_WITHOUT_RING}",
+    **dict.fromkeys(
+        (errno.EPERM, errno.EACCES, errno.ENOSYS),
+        f"; a filter of the container (seccomp) or kernel.io_uring_disabled forbids it, or the kernel has none: "
+        f"{_WITHOUT_RING}",
+    ),
+}
+"""Number -> what is behind it (io_uring_setup(2)), and what to try."""
+
+
 def explained(message: str) -> str:
-    """What ended a run, with what is behind EINVAL (open(2), O_DIRECT)."""
+    """What ended a run, with what is behind EINVAL (open(2), O_DIRECT), and behind a ring that is refused."""
+    if (ring := _RING.search(message)) is not None:
+        return message + _RING_HINTS.get(int(ring["number"]), "")
     return message + (_BLOCKS if "Invalid argument (os error 22)" in message else "")
 
 
