@@ -47,6 +47,7 @@ def test_a_limit_of_tasks_is_told_as_one(said: str, capsys: pytest.CaptureFixtur
         _fail(RuntimeError(said))
     told = capsys.readouterr().err
     assert "more tasks than this user or unit may have" in told and "Traceback" not in told
+    assert "ulimit -v" in told, "each needs room for its stack, and the system says the same where there is none"
 
 
 @pytest.mark.parametrize("error", ["Exception('no such thing')", "BaseException('a panic')", "MemoryError()"])

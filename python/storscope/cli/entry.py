@@ -48,7 +48,7 @@ def _fail(error: BaseException) -> NoReturn:
     elif any(words in str(error) for words in _NO_TASKS):
         said = (
             "error: expected more tasks than this user or unit may have, found none left.\n"
-            "  Let it have more: ulimit -u, TasksMax of a unit, pids.max of a control group."
+            "  Let it have more: ulimit -u, TasksMax of a unit, pids.max of a control group; or more memory: ulimit -v."
         )
     else:
         sys.excepthook(type(error), error, error.__traceback__)
