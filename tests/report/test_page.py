@@ -73,6 +73,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(path / "report.html", whole_verdict(store), store)
 
 
+def test_no_line_of_the_prose_breaks_between_a_number_and_its_unit(page: str) -> None:
+    prose = re.findall(r'<(?:h1|p class="(?:summary|lead|quiet)")>([^<]*)', page)
+    assert any(re.search(r"[0-9]\u00a0(?:%|ms)", one) for one in prose)
+    assert not [one for one in prose if re.search(r"[0-9] (?:%|[µm]?s|min|IOPS|[kMG]?B/s)(?![A-Za-z])", one)]
+
+
 def text_of(html: str) -> str:
     body = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", html, flags=re.S)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))

@@ -141,7 +141,7 @@ def test_results_of_benchmarks_alone_are_headed_by_what_they_say(tmp_path: Path)
     store = _imported(tmp_path, _PUBLISHED)
     page = render(verdict_of(store, bad_windows={}, healthy=()), store)
     assert "<h1>6 benchmark runs of /dev/sdb1.</h1>" in page
-    assert "Most operations: 10,520 IOPS, random reads, 4 KiB, 4 jobs." in page
+    assert "Most operations: 10,520\u00a0IOPS, random reads, 4\u00a0KiB, 4 jobs." in page
     assert "not enough evidence" not in page
     assert 'id="findings"' not in page
     assert 'href="#runs">Skip to the runs' in page

@@ -83,7 +83,7 @@ def test_times_of_a_page_of_a_simulated_run_are_since_its_start(tmp_path: Path) 
     assert "From (UTC)" not in page
     judged = page.partition('id="method"')[0]
     assert "2026-11-20" not in judged
-    assert "g/0 at start + 5.00 s" in page
+    assert "g/0 at start + 5.00\u00a0s" in page
     assert '"zero":1795132800.0' in page
 
 

@@ -296,14 +296,15 @@ def test_a_series_is_drawn_over_time_with_a_gap_for_the_missed_slot(browser: Bro
     rates = columns[island["charts"][0]["panels"][0]["lines"][0][0]]
     assert len(rates) == 24
     assert [slot for slot, rate in enumerate(rates) if rate is None] == [5]
-    assert "from 100 IOPS and 10.0 ms to 2,000 IOPS and 500 µs" in view.page.locator("header").inner_text()
+    header = view.page.locator("header").inner_text()
+    assert "from 100\u00a0IOPS and 10.0\u00a0ms to 2,000\u00a0IOPS and 500\u00a0µs" in header
 
 
 def test_tables_notes_and_missing_measurements_are_in_the_page(browser: Browser, sweep: Path) -> None:
     view = opened(browser, sweep)
     text = view.page.locator("main").inner_text()
     for words in ("3 of 288 measurements are missing", "pause of 3 h 05 min", "Not the device: a cache", "49 GiB of it",
-                  "Most throughput", "95 % intervals of the mean over repetitions"):  # fmt: skip
+                  "Most throughput", "95\u00a0% intervals of the mean over repetitions"):  # fmt: skip
         assert words in text
     assert view.page.locator("table tbody tr").count() == len(_sweep().cells)
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from storscope.domain.finding import Cell
-from storscope.report.wording import cell_words, column_words, confidence_words, harmless, kind_word, listed, time_range
+from storscope.report.wording import (
+    cell_words,
+    column_words,
+    confidence_words,
+    harmless,
+    kind_word,
+    listed,
+    time_range,
+    unbroken,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +75,9 @@ def test_words() -> None:
     assert [confidence_words(c) for c in (0.97, 0.85, 0.7, 0.5, 0.1)] == [
         "almost certain", "very likely", "likely", "plausible", "a suspicion, verify first",
     ]  # fmt: skip
+
+
+def test_prose_keeps_a_number_with_its_unit_and_breaks_elsewhere() -> None:
+    said = "85 % of 12 volumes took 15.0 ms or 7 d 12 h at 12.4 GB/s and 3,000 IOPS: 2 min in 40 minutes, 4 KiB"
+    kept = "85_% of 12 volumes took 15.0_ms or 7_d 12_h at 12.4_GB/s and 3,000_IOPS: 2_min in 40 minutes, 4_KiB"
+    assert unbroken(said) == kept.replace("_", "\u00a0")

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from storscope.domain.units import format_count
-from storscope.report.wording import harmless, kind_word, tight
+from storscope.report.wording import harmless, kind_word, tight, unbroken
 from storscope.store.whole_file import whole_file
 
 
@@ -65,6 +65,7 @@ def environment() -> Environment:
     )  # fmt: skip
     found.filters["count"] = format_count
     found.filters["tight"] = tight
+    found.filters["unbroken"] = unbroken
     found.globals["kind_word"] = kind_word
     return found
 

@@ -61,6 +61,16 @@ def tight(words: str) -> str:
     return _BEFORE_UNIT.sub("\u00a0", words)
 
 
+_BEFORE_UNIT_IN_PROSE = re.compile(
+    r"(?<=[0-9]) (?=(?:%|[nµm]?s|min|h|d|[kKMGTP]?i?B(?:/s)?|[kMG]bit/s|IOPS|/s)(?![A-Za-z0-9]))"
+)
+
+
+def unbroken(words: str) -> str:
+    """Prose in which no line breaks between a number and its unit; else it breaks where it did."""
+    return _BEFORE_UNIT_IN_PROSE.sub("\u00a0", words)
+
+
 def counted(count: int, word: str, plural: str | None = None) -> str:
     """'1 finding', '12 findings'."""
     return f"{format_count(count)} {word if count == 1 else plural or word + 's'}"
