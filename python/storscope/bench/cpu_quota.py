@@ -5,9 +5,6 @@ meanwhile is seen late, and a place in the queue of a closed loop stays empty, a
 are too short for `standstill`, and in a closed loop nothing else shows them. The kernel counts them in cpu.stat: of
 each group with a quota, the periods, those in which it was used up, and for how long CPUs had work of the group that
 they were kept from (Documentation/scheduler/sched-bwc.rst).
-
-Control groups of both versions are known at their usual places (cgroups(7)). Beware: a container that has no files of
-its group mounted tells nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +12,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
+from storscope.bench.control_groups import control_groups
 from storscope.bench.figures import Outcome
 from storscope.domain.units import NS_PER_US, format_count, format_ratio, format_span
 
@@ -63,19 +61,8 @@ class Quota:
 
 def quotas(root: Path = Path("/")) -> dict[str, Quota]:
     """Of each group that this process is in and that has a quota, by its path, as the files under `root` tell now."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return {}
-    paths = {
-        controllers: path for _, controllers, path in (line.split(":", 2) for line in lines if line.count(":") > 1)
-    }
-    first = next((path for controllers, path in paths.items() if "cpu" in controllers.split(",")), None)
-    mount, path = ("sys/fs/cgroup", paths.get("")) if first is None else ("sys/fs/cgroup/cpu", first)
-    if path is None:
-        return {}
-    own = PurePosixPath(path)  # at the top of a container's mount its own group may be: then those below are not there
-    found = (_quota(root / mount / one.relative_to("/"), str(one)) for one in (own, *own.parents) if one.is_absolute())
+    groups = control_groups("cpu", root / "proc", root / "sys")
+    found = (_quota(one.folder, one.path) for one in groups)
     return {one.group: one for one in found if one is not None}
 
 
