@@ -17,6 +17,7 @@ from typing import Any, Final
 from storscope.bench.device_check import Asked, DeviceCheck
 from storscope.bench.device_judging import Evidence
 from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.bench.io_limits import io_limits
 from storscope.bench.safety import ExtentMap, Kernel
 from storscope.bench.safety.kernel import read_text
 from storscope.bench.underneath import Underneath
@@ -58,7 +59,8 @@ class DeviceWatch:
         initialising = before.initialising or after.initialising
         deltas = _deltas(before, after)
         evidence = Evidence(
-            self._under, self._direct, self._extents, asked, *deltas, flushes, initialising, self._shared
+            self._under, self._direct, self._extents, asked, *deltas, flushes, initialising, self._shared,
+            io_limits(self._under.names, self._kernel), after.time_ns - before.time_ns,
         )  # fmt: skip
         return evidence.check(self._silent())
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from storscope.bench.device_check import DONE, Answer, Asked, Below, DeviceCheck, Moved
+from storscope.bench.io_limits import IoLimit, doubts_of_limits
 from storscope.bench.safety import ExtentMap
 from storscope.bench.underneath import Underneath
 from storscope.domain.diskstats import Counters
-from storscope.domain.units import KIB, MIB, SECTOR_BYTES, format_bytes, format_ratio
+from storscope.domain.units import KIB, MIB, NS_PER_S, SECTOR_BYTES, format_bytes, format_ratio
 
 MISSING_SHARE: Final = 0.05
 """Bytes that the device did not move, as a share of the generator's, from which it was not the device (ours)."""
@@ -51,6 +52,10 @@ class Evidence:
     """Whether the kernel was still writing the inode tables of an ext4 here, the target's or another's."""
     shared: bool = False
     """Whether others are meant to use the devices meanwhile: that they did is an answer then, and no doubt."""
+    limits: Sequence[IoLimit] = ()
+    """What control groups allow this process of these devices."""
+    run_ns: int = 0
+    """For how long it was counted."""
 
     def check(self, silent: Sequence[str]) -> DeviceCheck:
         """The judgement. `silent` are devices whose counting is switched off."""
@@ -69,7 +74,8 @@ class Evidence:
             answer = Answer.NOT_THE_DEVICE
         elif excess:
             answer = Answer.OTHERS_TOO
-        doubts = [*missing, *(() if self.shared else excess), *self._not_below(moved, below)]
+        limited = doubts_of_limits(self.limits, self._done_per_s(is_ours=not excess))
+        doubts = [*missing, *(() if self.shared else excess), *self._not_below(moved, below), *limited]
         return self._made(answer, moved, below, doubts)
 
     def _made(
@@ -100,6 +106,20 @@ class Evidence:
         names = ", ".join(silent or self.under.nearest)
         why = "queue/iostats is 0" if silent else "the kernel shows no counters for it, or they were reset"
         return Answer.UNKNOWN, [f"Not known whether the device did the I/Os: {names} is not counted ({why})."]
+
+    def _done_per_s(self, *, is_ours: bool) -> dict[tuple[str, str, bool], float]:
+        """By device, direction, and whether of bytes: what this run did of it, which is no more than it asked for where
+        others used the device, and on devices further down. Requests count before they are merged, as limits do.
+        """
+        done = {}
+        for name, counters in self.deltas.items():
+            for word, (ios, merged, sectors) in _FIELDS.items():
+                asked = self.asked[word]
+                counted = counters.get(ios, 0) + counters.get(merged, 0), counters.get(sectors, 0) * SECTOR_BYTES
+                for is_bytes, most, number in zip((False, True), (asked.ios, asked.bytes), counted, strict=True):
+                    own = number if is_ours and name in self.under.nearest else min(number, most)
+                    done[name, word, is_bytes] = own * NS_PER_S / max(1, self.run_ns)
+        return done
 
     # Too little -------------------------------------------------------------------------------------------------------
 
