@@ -28,6 +28,9 @@ def test_twice_what_the_array_does_is_a_queue_that_grows() -> None:
         "The array fell behind the trace: at 5.00 s 501 of the 1,000 requests that had come were not answered, "
         "and the last answer came 5.00 s later."
     )
+    assert doubt.endswith(
+        "Replay it slower, with a smaller --speed-up (below 1, if it was at its own times), or in a closed loop."
+    )
 
 
 def test_it_is_told_of_a_replay_that_is_cut_too() -> None:

@@ -40,8 +40,8 @@ def doubts_of_replay(plan: TracePlan, samples: Sequence[Sample], array: Mapping[
         return ()
     later = "" if is_cut else f", and the last answer came {format_span(lag_ns)} later"
     why = (
-        "Latencies are of a queue that grew for as long as the trace goes. Replay it slower (--speed-up), or in a "
-        "closed loop."
+        "Latencies are of a queue that grew for as long as the trace goes. Replay it slower, with a smaller --speed-up "
+        "(below 1, if it was at its own times), or in a closed loop."
     )
     if (silence := silence_at_end(array, upto_ns)) is not None:
         why = (
