@@ -13,7 +13,8 @@ from playwright.sync_api import Browser
 from storscope.domain.errors import UsageError
 from storscope.domain.sweep import Cell, Estimate, Point, SweepResult
 from storscope.report import write_sweep_report
-from storscope.report.sweep_chart import figure_words
+from storscope.report.pack import Packer
+from storscope.report.sweep_chart import figure_words, sweep_charts
 from storscope.report.sweep_page import render_sweep
 from tests.report.test_browser import CONTRAST, becomes, browser, colours, opened, state, told
 
@@ -59,6 +60,19 @@ def _sweep(*, target: str = "/dev/sdx") -> SweepResult:
 def test_the_page_says_on_which_host_it_was_measured(tmp_path: Path) -> None:
     write_sweep_report(replace(_sweep(), host="esx07"), tmp_path / "host.html")
     assert "/dev/sdx on esx07 (device, " in (tmp_path / "host.html").read_text()
+
+
+def test_points_that_are_invalid_or_doubted_are_marked_in_the_table() -> None:
+    """As on the terminal; what is wrong with them is told above."""
+    cells = tuple(
+        Cell(Point("randread", size, 1, 1), 3, _figures(1000, size), bounds=bounds, invalid_runs=invalid, doubts=doubts)
+        for size, bounds, invalid, doubts in (
+            (4096, "load", 0, ()), (8192, "drive g 99 %", 0, ("It had not settled.",)), (16384, "load", 2, ("Late.",)),
+        )
+    )  # fmt: skip
+    result = SweepResult("s", "x", "file", cells, 9, 9, 3, S, "1", 0, S)
+    (drawn,) = sweep_charts(result, Packer())
+    assert [row[-1] for row in drawn.rows] == ["load", "drive g 99 %, doubt", "load, 2 INVALID"]
 
 
 def test_flushes_have_charts_and_columns_of_their_own_where_there_are_any(browser: Browser, tmp_path: Path) -> None:

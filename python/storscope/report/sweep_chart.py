@@ -207,7 +207,8 @@ def _has_flushes(cells: Sequence[Cell]) -> bool:
 
 
 def _row(cell: Cell, is_series: bool, *, flushes: bool) -> list[str]:
-    runs = (cell.bounds or f"{cell.runs}") + (f", {cell.invalid_runs} INVALID" if cell.invalid_runs else "")
+    mark = f", {cell.invalid_runs} INVALID" if cell.invalid_runs else ", doubt" if cell.doubts else ""
+    runs = (cell.bounds or f"{cell.runs}") + mark
     point = cell.point
     return [
         *([cell.after] if is_series else []),
