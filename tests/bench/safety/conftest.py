@@ -49,7 +49,7 @@ class Rig:
     def partition(self, disk: Path, index: int = 1, start_bytes: int = MIB, size_bytes: int = 24 * MIB) -> Path:
         """A partition told to the kernel by addpart(8): the table itself is not needed for that."""
         run("addpart", disk, str(index), str(start_bytes // 512), str(size_bytes // 512))
-        self._stack.callback(run, "delpart", disk, str(index))
+        self._stack.callback(_until_done, "delpart", disk, str(index))
         node = Path(f"{disk}p{index}")
         _wait_for(node)
         return node
@@ -95,12 +95,16 @@ def _unmount(point: Path) -> None:
 
 
 def _detach(device: Path) -> None:
-    """Detaching may find a probe of udev's still reading."""
+    _until_done("losetup", "--detach", device)
+
+
+def _until_done(*command: str | Path) -> None:
+    """A device may be busy: a probe of udev's reads it, or the kernel has yet to let go of an io_uring that ended."""
     for _ in range(600):
-        if subprocess.run(["losetup", "--detach", str(device)], capture_output=True, check=False).returncode == 0:
+        if subprocess.run([str(word) for word in command], capture_output=True, check=False).returncode == 0:
             return
         time.sleep(0.1)
-    run("losetup", "--detach", device)
+    run(*command)
 
 
 def _wait_for(node: Path) -> None:
