@@ -81,3 +81,6 @@ def test_prose_keeps_a_number_with_its_unit_and_breaks_elsewhere() -> None:
     said = "85 % of 12 volumes took 15.0 ms or 7 d 12 h at 12.4 GB/s and 3,000 IOPS: 2 min in 40 minutes, 4 KiB"
     kept = "85_% of 12 volumes took 15.0_ms or 7_d 12_h at 12.4_GB/s and 3,000_IOPS: 2_min in 40 minutes, 4_KiB"
     assert unbroken(said) == kept.replace("_", "\u00a0")
+    assert unbroken("528 µs ± < 0.1 % mean, p99 < 5 ms, a < b") == "528_µs ±_<_0.1_% mean, p99 <_5_ms, a < b".replace(
+        "_", "\u00a0"
+    )

@@ -63,11 +63,12 @@ def tight(words: str) -> str:
 
 _BEFORE_UNIT_IN_PROSE = re.compile(
     r"(?<=[0-9]) (?=(?:%|[nµm]?s|min|h|d|[kKMGTP]?i?B(?:/s)?|[kMG]bit/s|IOPS|/s)(?![A-Za-z0-9]))"
+    r"|(?<=[±<>]) (?=[0-9<>])"
 )
 
 
 def unbroken(words: str) -> str:
-    """Prose in which no line breaks between a number and its unit; else it breaks where it did."""
+    """Prose in which no line breaks between a number and its unit, or a sign before it; else it breaks where it did."""
     return _BEFORE_UNIT_IN_PROSE.sub("\u00a0", words)
 
 
