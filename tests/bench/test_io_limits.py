@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from storscope.bench.device_check import Asked
+from storscope.bench.device_judging import Evidence
 from storscope.bench.io_limits import IoLimit, doubts_of_limits, io_limits
 from storscope.bench.safety import Kernel
+from storscope.bench.underneath import Level, Underneath
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed
 from storscope.domain.units import MIB, NS_PER_S
@@ -81,12 +84,23 @@ def test_a_limit_is_told_where_it_was_reached(done: float, is_told: bool) -> Non
 def test_its_words_name_group_rate_file_and_what_to_do() -> None:
     (said,) = doubts_of_limits([_READS], {("sda", "read", False): 998.4})
     assert said == (
-        "Not the device's own limit: the control group /box allows 1,000 reads/s of sda (io.max), and 998 reads/s were "
-        "done. Raise the limit, or measure outside of the group, to know the device."
+        "A limit that is not the device's: the control group /box allows 1,000 reads/s of sda (io.max), and 998 "
+        "reads/s were done. Raise the limit, or measure outside of the group, to know the device."
     )
     bandwidth = IoLimit("/", "sda", "write", True, 2_000_000, "io.max")
     (said,) = doubts_of_limits([bandwidth], {("sda", "write", True): 1.99e6})
     assert "allows 2.00 MB/s of writes of sda (io.max), and 1.99 MB/s of writes were done" in said
+
+
+@pytest.mark.parametrize(("done", "is_told"), [(1000, False), (10_000, True)])
+def test_what_others_did_on_the_device_reaches_no_limit_of_ours(done: int, is_told: bool) -> None:
+    """Of 10,000 reads in 10 s that the device counted this run asked for `done`."""
+    asked = {"read": Asked(done, 4096 * done), "write": Asked(0, 0)}
+    deltas = {"sda": {"rio": 10_000, "rsect": 8 * 10_000}}
+    under = Underneath((Level(("sda",)),))
+    process: dict[str, int | None] = {"read": None, "write": None}
+    evidence = Evidence(under, True, None, asked, deltas, process, limits=[_READS], run_ns=10 * NS_PER_S)
+    assert any("A limit that is not the device's" in doubt for doubt in evidence.check([]).doubts) == is_told
 
 
 @pytest.mark.needs_root
@@ -105,6 +119,6 @@ def test_a_run_says_which_limit_it_reached(data: Path, target: Callable[[Rig, Pa
             store, str(path), reads, settings, told=lambda _: None, watch=lambda _: None, stop=lambda: False
         )  # fmt: skip
     assert benched.outcome.device is not None
-    told = [doubt for doubt in benched.outcome.device.doubts if doubt.startswith("Not the device's own limit")]
+    told = [doubt for doubt in benched.outcome.device.doubts if doubt.startswith("A limit that is not the device's")]
     assert len(told) == (limit == 500)
     assert all(f"allows 500 reads/s of {disk.name} (" in doubt for doubt in told)

@@ -74,7 +74,7 @@ class Evidence:
             answer = Answer.NOT_THE_DEVICE
         elif excess:
             answer = Answer.OTHERS_TOO
-        limited = doubts_of_limits(self.limits, self._done_per_s(is_ours=not excess))
+        limited = doubts_of_limits(self.limits, self._done_per_s(is_ours=not excess)) if self.limits else []
         doubts = [*missing, *(() if self.shared else excess), *self._not_below(moved, below), *limited]
         return self._made(answer, moved, below, doubts)
 

@@ -10,7 +10,7 @@ Limits of version 2 hold for all groups below; those of version 1 for the group 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -58,38 +58,37 @@ def io_limits(devices: Sequence[str], kernel: Kernel) -> list[IoLimit]:
         found += [limit for limit in _limits(path, folder, version) if limit.device in numbers]
         if version == ONE:
             break
-    return [IoLimit(**{**limit.__dict__, "device": numbers[limit.device]}) for limit in found]
+    return [replace(limit, device=numbers[limit.device]) for limit in found]
 
 
 def _limits(group: str, folder: Path, version: int) -> Iterator[IoLimit]:
-    """Devices by their numbers."""
+    """Devices by their numbers; a limit that is 'max' or no number is none."""
+    for file, number, direction, is_bytes, told in _told(folder, version):
+        if told.isdecimal() and int(told):
+            yield IoLimit(group, number, direction, is_bytes, int(told), file)
+
+
+def _told(folder: Path, version: int) -> Iterator[tuple[str, str, str, bool, str]]:
+    """File, device, direction, whether it is of bytes, and what is told."""
     if version == ONE:
-        for file, (direction, is_bytes) in _OF_ONE.items():
-            for number, words in _lines(folder / file):
-                yield from _limit(group, number, direction, words[-1:], file, is_bytes=is_bytes)
+        for file, of_what in _OF_ONE.items():
+            for number, *words in _lines(folder / file):
+                yield file, number, *of_what, "".join(words)
         return
-    for number, words in _lines(folder / "io.max"):
-        told = dict(word.split("=", 1) for word in words if "=" in word)
-        for key, (direction, is_bytes) in _OF_TWO.items():
-            yield from _limit(group, number, direction, [told.get(key, "max")], "io.max", is_bytes=is_bytes)
+    for number, *words in _lines(folder / "io.max"):
+        for word in words:
+            key, _, told = word.partition("=")
+            if key in _OF_TWO:
+                yield "io.max", number, *_OF_TWO[key], told
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
-    for line in (read_text(path) or "").splitlines():
-        number, *words = line.split() or [""]
-        yield number, words
-
-
-def _limit(
-    group: str, number: str, direction: str, words: Sequence[str], file: str, *, is_bytes: bool
-) -> Iterator[IoLimit]:
-    for word in words:
-        if word.isdecimal() and int(word):
-            yield IoLimit(group, number, direction, is_bytes, int(word), file)
+def _lines(path: Path) -> Iterator[list[str]]:
+    return (line.split() for line in (read_text(path) or "").splitlines() if line.strip())
 
 
 _REACHED: Final = 0.9
-"""Of a limit: what was done is that, and not what the device would do."""
+"""Of a limit (ours): what was done is that, and not what the device would do. The kernel's slices of 0.1 s let a short
+run have a little more or less."""
 
 
 def doubts_of_limits(limits: Sequence[IoLimit], done_per_s: Mapping[tuple[str, str, bool], float]) -> list[str]:
@@ -99,8 +98,8 @@ def doubts_of_limits(limits: Sequence[IoLimit], done_per_s: Mapping[tuple[str, s
         done = done_per_s.get((limit.device, limit.direction, limit.is_bytes), 0.0)
         if done >= _REACHED * limit.per_s:
             said.append(
-                f"Not the device's own limit: the control group {limit.group} allows {limit.words} ({limit.file}), and "
-                f"{limit.rate_words(done)} were done. Raise the limit, or measure outside of the group, to know the "
-                "device."
+                f"A limit that is not the device's: the control group {limit.group} allows {limit.words} "
+                f"({limit.file}), and {limit.rate_words(done)} were done. Raise the limit, or measure outside of the "
+                "group, to know the device."
             )
     return said
