@@ -237,3 +237,4 @@ def test_the_knee_of_a_throttled_device_is_its_limit(
     for name in ("knee", "within_objective"):
         assert result[name]["load_per_s"] is not None, result[name]["reason"]
         assert result[name]["load_per_s"]["estimate"] == pytest.approx(_LIMIT_PER_S, rel=0.05), name
+    assert any(f"allows 1,000 reads/s of {device.name} (" in doubt for doubt in result["doubts"])

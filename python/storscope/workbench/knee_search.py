@@ -140,6 +140,8 @@ class _Hunt:
         self._id = f"knee-{self._started_utc_ns:x}"
         self._visits = 0
         self._last: Benched | None = None
+        self._most: tuple[float, Sequence[str]] = (0.0, ())
+        """I/Os per second of the visit that did the most, and what is doubted of the devices in it."""
         self._loop: OpenLoop
 
     def run(self) -> str:
@@ -153,7 +155,8 @@ class _Hunt:
             self._visit, plan, clock_ns=self._spent_ns, stop=lambda: self._session.is_interrupted, told=self._watch.say
         )
         doubts = () if self._last is None else self._last.about.doubts
-        _publish(self._store, self._answer(curve, (*doubts, *curve.doubts, *self._machine_doubts())), task)
+        told = (*doubts, *self._device_doubts(), *curve.doubts, *self._machine_doubts())
+        _publish(self._store, self._answer(curve, told), task)
         return self._id
 
     def _answer(self, curve: LoadCurve, doubts: tuple[str, ...]) -> _Answer:
@@ -169,6 +172,10 @@ class _Hunt:
         return _Answer(
             self._id, curve, target, self._session.target.kind, how, self._started_utc_ns, self._spent_ns(), doubts
         )
+
+    def _device_doubts(self) -> Sequence[str]:
+        """Of the busiest visit: where a limit or a cache answered, it did so there."""
+        return [f"In the visit that did the most: {doubt}" for doubt in self._most[1]]
 
     def _machine_doubts(self) -> Sequence[str]:
         before, after = self._machine, machine_load()
@@ -204,6 +211,9 @@ class _Hunt:
         before_ns = self._spent_ns()
         benched = self._measured(loop.at(rate_per_s), watch, goal=VisitGoal(duration_ns, watch), labels=labels)
         visit = watch.visit(benched.outcome, self._spent_ns() - before_ns, benched.about.run)
+        done_per_s = visit.achieved_per_s
+        if benched.outcome.device is not None and done_per_s is not None and done_per_s > self._most[0]:
+            self._most = done_per_s, benched.outcome.device.doubts
         self._watch.end(visit)
         return visit
 
