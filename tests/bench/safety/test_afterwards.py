@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,8 +43,8 @@ def becomes(is_so: Callable[[], bool]) -> bool:
     return is_so()
 
 
-def watchers_of(path: Path) -> list[str]:
-    """Processes whose arguments name the journal of this test."""
+def watchers_of(path: Path) -> list[int]:
+    """Processes whose arguments name the journal of this test; one that just starts a program has none to see."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -50,12 +52,30 @@ def watchers_of(path: Path) -> list[str]:
         except OSError:
             continue
         if str(path).encode() in words and b"afterwards" in words:
-            found.append(process.name)
+            found.append(int(process.name))
     return found
 
 
+@contextmanager
+def watcher_of(path: Path) -> Iterator[int]:
+    """The one such process, as a descriptor that stays its own whatever program it goes on with (pidfd_open(2))."""
+    # A process that has just been started has no arguments yet while the kernel lays out its memory.
+    assert becomes(lambda: len(watchers_of(path)) == 1)
+    (process,) = watchers_of(path)
+    descriptor = os.pidfd_open(process)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def ends(process: int) -> bool:
+    """A descriptor of a process can be read from once it has ended."""
+    return bool(select.select([process], [], [], _LONGEST_S)[0])
+
+
 def killed(folder: Path, journal: Journal, *options: str) -> Path:
-    """All of the run's process group, as Ctrl-C reaches it, is killed while the file is in use."""
+    """All of the run's process group, as Ctrl-C reaches it, is killed; returns after the one beside it has ended."""
     run = subprocess.Popen(
         [sys.executable, "-c", _RUN, str(folder), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         start_new_session=True,
@@ -63,23 +83,23 @@ def killed(folder: Path, journal: Journal, *options: str) -> Path:
     assert run.stdout is not None
     path = Path(run.stdout.readline().strip())
     assert path.exists()
-    # A process that has just been started has no arguments yet while the kernel lays out its memory.
-    assert becomes(lambda: len(watchers_of(journal.folder)) == 1)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.communicate()
+    with watcher_of(journal.folder) as watcher:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        assert ends(watcher)
     return path
 
 
 def test_the_file_of_a_killed_run_is_removed_and_nothing_of_it_stays(tmp_path: Path, journal: Journal) -> None:
     path = killed(tmp_path, journal)
-    assert becomes(lambda: not path.exists())
-    assert becomes(lambda: not watchers_of(journal.folder))
+    assert not path.exists()
+    assert not watchers_of(journal.folder)
     assert not list(journal.records())
 
 
 def test_a_file_that_is_kept_stays_after_a_kill(tmp_path: Path, journal: Journal) -> None:
     path = killed(tmp_path, journal, "keep")
-    assert becomes(lambda: not watchers_of(journal.folder))
+    assert not watchers_of(journal.folder)
     assert path.exists()
 
 
@@ -99,9 +119,10 @@ def test_a_file_that_took_the_place_of_the_scratch_file_stays(tmp_path: Path, jo
         path = Path(run.stdout.readline().decode().strip())
         path.unlink()
         path.write_text("a user's")
-        run.kill()
-        run.communicate()
-        assert becomes(lambda: not watchers_of(journal.folder))
+        with watcher_of(journal.folder) as watcher:
+            run.kill()
+            run.communicate()
+            assert ends(watcher)
     assert path.read_text() == "a user's"
     assert not made.path.exists()
 
