@@ -10,12 +10,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from storscope.bench.engine import EngineRun, NoTarget, RunPlan
-from storscope.domain.access import AccessSpec, Mix
+from storscope.bench.ring import ring_refused
 from storscope.domain.errors import MissingTool
-from storscope.domain.load import Closed
-from storscope.domain.units import KIB, MIB
-from storscope.domain.workload import Stream, Workload
 
 _OLDEST = (3, 6)
 _PATIENCE_S = 20
@@ -51,22 +47,11 @@ def find_fio() -> FioProgram:
 def ioengine_of(fio: FioProgram) -> tuple[str, str | None]:
     """The I/O engine that our own is closest to, and why it is not io_uring, if so."""
     built = set(_said(fio.path, "--enghelp").split())
-    refused = _ring_refused()
+    refused = ring_refused()
     if "io_uring" in built and refused is None:
         return "io_uring", None
     reason = refused or "this fio was built without io_uring"
     return ("libaio" if "libaio" in built else "psync"), reason
-
-
-def _ring_refused() -> str | None:
-    """Why the kernel lets us have no io_uring, as our own engine finds it; None if it does."""
-    stream = Stream(Mix((AccessSpec(4 * KIB),)), Closed(1))
-    probe = RunPlan(Workload("probe", (stream,)), (NoTarget("nop", MIB),), duration_ns=1, seed=0)
-    outcome = EngineRun(probe).outcome()
-    if outcome.error is not None:
-        return outcome.error[1]
-    used = outcome.result["engines"][0]
-    return None if used["engine"] == "io_uring" else used["reason"] or "io_uring is not allowed here"
 
 
 def _said(path: str, option: str) -> str:

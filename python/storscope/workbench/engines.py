@@ -7,18 +7,20 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Final
 
-from storscope.bench.engine import EngineRun, RunPlan
+from storscope.bench.engine import EngineRun, RunPlan, explained
 from storscope.bench.fio_engine import FioEngineRun, check_load_of_fio, fio_plan
 from storscope.bench.fio_program import find_fio
 from storscope.bench.measuring import Runs
 from storscope.bench.record import ENGINE, About
+from storscope.bench.ring import ring_refused
 from storscope.domain.errors import UsageError
 from storscope.domain.workload import Workload
 
 FIO: Final = "fio"
 ENGINES: Final = (ENGINE, FIO)
 AUTO: Final = "auto"
-IOENGINES: Final = (AUTO, "io_uring", "threads")
+RING: Final = "io_uring"
+IOENGINES: Final = (AUTO, RING, "threads")
 """How our own engine makes I/Os."""
 
 Started = Callable[[], AbstractContextManager[Runs]]
@@ -38,6 +40,8 @@ def check_engine(engine: str, ioengine: str = AUTO) -> None:
         )  # fmt: skip
     if engine == FIO:
         find_fio()
+    if ioengine == RING and (refused := ring_refused()) is not None:
+        raise UsageError(f"an io_uring, for --ioengine {RING}", explained(refused))
 
 
 def check_load(engine: str, workload: Workload, targets: int) -> None:

@@ -86,13 +86,16 @@ impl<C: Clock> UringDevice<C> {
     /// A ring for `depth` I/Os. Call it on the thread that will use it.
     ///
     /// # Errors
-    /// When the system does not allow io_uring (ENOSYS, EPERM), or not one of this size (ENOMEM).
+    /// When the system does not allow io_uring or its use (ENOSYS, EPERM), or not one of this size (ENOMEM).
     pub fn new(targets: Arc<Vec<Opened>>, arena: Arena, depth: usize, clock: C) -> Result<Self, DeviceError> {
         let ring = build_ring(depth).map_err(|source| failed("io_uring_setup", source))?;
         if !ring.params().is_feature_ext_arg() {
             let source = io::Error::new(io::ErrorKind::Unsupported, "waiting with a timeout needs Linux 5.11");
             return Err(failed("io_uring_setup", source));
         }
+        let entrance = Entrance::new(ring.as_raw_fd());
+        // Some filters of containers allow a ring to be made, and forbid its use.
+        entrance.send(0).map_err(|source| failed("io_uring_enter", source))?;
         let files: Vec<RawFd> = targets.iter().map(|target| target.fd().unwrap_or(-1)).collect();
         ring.submitter().register_files(&files).map_err(|source| failed("io_uring_register files", source))?;
         let pieces = arena.pieces();
@@ -101,7 +104,6 @@ impl<C: Clock> UringDevice<C> {
         let is_nop = targets.iter().map(|target| target.fd().is_none()).collect();
         let entries = Entries { per_piece: arena.per_piece(), arena: Some(arena), is_nop, registered };
         let pending = Vec::with_capacity(depth);
-        let entrance = Entrance::new(ring.as_raw_fd());
         Ok(Self {
             entrance,
             ring,
