@@ -293,6 +293,12 @@ def test_a_queue_limit_that_holds_i_os_back_is_told_in_whole_words(tmp_path: Pat
     assert re.search(taken + r"\d+\.\d I/Os wait on average", said)
 
 
+def test_reads_of_two_mirrors_wait_for_the_slower_one(tmp_path: Path) -> None:
+    said = " ".join(_run(tmp_path, "--workload", "backup", "--duration", "5s", design=_with_volumes(2)).stdout.split())
+    assert re.search(r"where the time goes .*, wait for the slowest drive \d+ %", said)
+    assert "join" not in said
+
+
 def _with_volumes(count: int) -> str:
     """Two hosts, and volumes that each of them has half of."""
     volumes = "".join(f'[[volume]]\nname = "v{one}"\ngroup = "g"\nsize = "1 GiB"\n' for one in range(count))

@@ -385,3 +385,10 @@ def test_flash_behind_a_controller_gains_little_from_a_faster_one() -> None:
     assert one.bottleneck.kind == "controller"
     assert "at the 8 drives of pool" in one.bottleneck.words
     assert fast.judgement.estimates["iops"].value < 1.1 * one.judgement.estimates["iops"].value
+
+
+def test_the_wait_for_the_last_of_several_drives_is_told_in_words() -> None:
+    part = {"components": [], "limits": []}
+    found = bottleneck(part, {"join": 6.0, "drive_service": 4.0}, {}, is_open=True)
+    assert found.part == "join", "as in JSON"
+    assert found.words.endswith(" 60 % of an I/O's time is wait for the slowest drive.")

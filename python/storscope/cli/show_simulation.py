@@ -228,6 +228,8 @@ def _busiest(every: Sequence[_One], ios: Callable[[_One], int]) -> tuple[list[_O
 
 
 def _print_time(simulated: Simulated) -> None:
+    from storscope.sim.time_parts import part_words
+
     names = [one.name for one in simulated.plan.design.attachments]
     rows: list[tuple[str, ...]] = []
     targets: dict[int, list[TimeSpent]] = {}
@@ -237,7 +239,7 @@ def _print_time(simulated: Simulated) -> None:
     for one in chain.from_iterable(shown):
         shares = {part: mean_ns / one.mean_ns for part, mean_ns in one.parts_ns.items() if one.mean_ns}
         words = ", ".join(
-            f"{part.replace('_', ' ')} {format_ratio(share)}"
+            f"{part_words(part)} {format_ratio(share)}"
             for part, share in sorted(shares.items(), key=lambda item: -item[1])
             if share >= _WORTH_NAMING
         )

@@ -15,6 +15,7 @@ from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
 from storscope.sim.queue_limits import PART_OF_LIMIT, binding, binding_words
+from storscope.sim.time_parts import part_words
 
 BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
@@ -520,7 +521,7 @@ def _gathered(convoys: Mapping[str, tuple[float, float]]) -> str:
 
 def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool, flushes: float) -> Bottleneck:
     most = max(shares, key=lambda part: shares[part], default=None)
-    where = "" if most is None else f" {format_ratio(shares[most])} of an I/O's time is {most.replace('_', ' ')}."
+    where = "" if most is None else f" {format_ratio(shares[most])} of an I/O's time is {part_words(most)}."
     if is_open and shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
         first = "The workload's own limit binds: as many I/Os as it allows are in flight, and others wait to be sent."
     elif is_open:

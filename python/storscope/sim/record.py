@@ -20,6 +20,7 @@ from storscope.domain.units import NS_PER_MS, NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
 from storscope.sim.bottleneck import used_components, works
 from storscope.sim.rate_limits import rate_limits
+from storscope.sim.time_parts import part_words
 
 _LINKS = ("front_end_link", "back_end_link", "mirror_link")
 _LIMITS = {"lun": "device", "adapter": "adapter", "host": "host", "port": "port"}
@@ -283,7 +284,7 @@ def _record_parts(recorder: Recorder, system: str, report: Mapping[str, Any], st
         vdisk = EntityRef(system, "vdisk", target["volume"])
         for operation in ("reads", "writes", "flushes"):
             for part in (target[operation] or {"parts": ()})["parts"]:
-                name = f"{target['host']} {operation}: {part['part'].replace('_', ' ')}"
+                name = f"{target['host']} {operation}: {part_words(part['part'])}"
                 recorder.counter(vdisk, begin_ns, duration_ns, name, "ns", part["mean_ns"])
 
 
