@@ -392,3 +392,15 @@ def test_the_wait_for_the_last_of_several_drives_is_told_in_words() -> None:
     found = bottleneck(part, {"join": 6.0, "drive_service": 4.0}, {}, is_open=True)
     assert found.part == "join", "as in JSON"
     assert found.words.endswith(" 60 % of an I/O's time is wait for the slowest drive.")
+
+
+def test_a_table_names_one_of_several_that_bound_a_run_alike_and_counts_the_others() -> None:
+    two = [_component("controller", name, 0.99) for name in "AB"]
+    found = bottleneck({"components": two, "limits": []}, {"controller_queue": 1.0}, {}, is_open=False)
+    assert (found.name, found.alike, found.short) == ("A", 2, "controller A and 1 more 99 %")
+    found = bottleneck({"components": two[:1], "limits": []}, {"controller_queue": 1.0}, {}, is_open=False)
+    assert (found.alike, found.short) == (1, "controller A 99 %")
+    limit = {"kind": "lun", "most": 8, "waited": 9, "waiting_mean": 9.0, "used_mean": 8.0, "full_ratio": 1.0}
+    limits = [{**limit, "name": f"h/v{number}"} for number in range(3)]
+    found = bottleneck({"components": [], "limits": limits}, {"lun_queue": 1.0}, {}, is_open=False)
+    assert (found.kind, found.alike, found.short) == ("limit", 3, "queue limit of lun h/v0 and 2 more")

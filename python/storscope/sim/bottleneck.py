@@ -129,17 +129,20 @@ class Bottleneck:
     words: str
     part: str | None = None
     """Of `load` the part in which I/Os spend most of their time."""
+    alike: int = 1
+    """How many of the kind bound it alike, the one named among them."""
 
     @property
     def short(self) -> str:
         """A few words for a table: 'drive md0 96 %', 'load'. `words` has the reason."""
         if self.kind in _SHORT:
             return _SHORT[self.kind]
+        others = "" if self.alike == 1 else f" and {self.alike - 1} more"
         if self.kind == "limit":
-            return f"queue limit of {self.name}"
+            return f"queue limit of {self.name}{others}"
         ratio = "" if self.used_ratio is None else f" {format_ratio(self.used_ratio)}"
         kind = "rate limit of" if self.kind == "rate_limit" else self.kind.replace("_", "-")
-        return f"{kind} {self.name}{ratio}"
+        return f"{kind} {self.name}{others}{ratio}"
 
 
 @dataclass(frozen=True)
@@ -402,7 +405,8 @@ def _full(
         if one.kind == "drive" and one.count > 1 and not one.is_alike:
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
     first = alike[0]
-    return Bottleneck(top.kind, first.name if first.is_alike else first.most_name, first.ratio, share, words)
+    name = first.name if first.is_alike else first.most_name
+    return Bottleneck(top.kind, name, first.ratio, share, words, alike=len(alike))
 
 
 def _where(used: Sequence[Used], alike: Sequence[Used]) -> tuple[str, str]:
@@ -478,7 +482,7 @@ def _limited(
         f"{_first_upper(named)} {binds}: {wait} for a place, and all are taken {full} of the time.{behind}{gathered}"
     )
     name = f"{limits[0]['kind']} {limits[0]['name']}"
-    return Bottleneck("limit", name, None if top is None else top.ratio, share, words)
+    return Bottleneck("limit", name, None if top is None else top.ratio, share, words, alike=len(limits))
 
 
 def _without_room(share: float, top: Used | None, wait: str) -> Bottleneck:
