@@ -37,3 +37,21 @@ def test_a_column_wider_than_the_terminal_is_folded_and_nothing_repeated_takes_t
     assert column_sets([5, 40, 40], [False, True, True], 80) == [[0, 1], [0, 2]]
     assert column_sets([5, 40, 10], [False, True, True], 80) == [[0, 1, 2]]
     assert column_sets([90], [False], 80) == [[0]]
+
+
+def test_columns_without_a_value_are_named_and_take_no_room(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (("default/1", 1.5, None, None, None, 0.0), ("default/2", None, None, None, None, None))
+    print_evidence(EvidenceRows("Queues of drives", _COLUMNS, rows, "SELECT 1", 2))
+    table, _, below = capsys.readouterr().out.partition("   not known: ")
+    assert below.splitlines()[0] == "queue_depth_max, latency_ns_mean, latency_ns_mean_max"
+    assert "queue_depth_mean" in table
+    assert "ops_per_s_mean" in table, "zero is a value"
+    assert "latency" not in table
+
+
+def test_a_table_without_any_value_keeps_its_columns() -> None:
+    nothing = EvidenceRows("Nothing", ("a", "b"), ((None, None),), "SELECT 1", 1)
+    assert nothing.without_unknown() == EvidenceRows("Nothing", ["a", "b"], [[None, None]], "SELECT 1", 1)
+    assert not nothing.unknown_columns
+    without_rows = EvidenceRows("No rows", ("a", "b"), (), "SELECT 1", 0)
+    assert list(without_rows.without_unknown().columns) == ["a", "b"]

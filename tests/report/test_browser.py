@@ -567,7 +567,7 @@ def test_paper_breaks_neither_words_nor_figures_of_tables(browser: Browser, tmp_
     )
     rows = [["esx/templates", "reads", "32.5 ms", "27,579 IOPS (0 IOPS to 131,675 IOPS)", share]]
     table = {
-        "caption": "c", "heads": [(head, head) for head in heads], "rows": rows, "cut": "", "query": "",
+        "caption": "c", "heads": [(head, head) for head in heads], "rows": rows, "notes": [], "query": "",
         "beneath": None,
         "classes": ["short", "short", "number", "number", "long"],
     }  # fmt: skip

@@ -254,6 +254,15 @@ def test_evidence_without_series_makes_a_page_without_charts(tmp_path: Path) -> 
     assert "Load and latency over time" not in Outline(page).headings
 
 
+def test_columns_without_a_value_are_named_below_the_rows(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", nothing)
+    rows = EvidenceRows("Drives", ("drive", "ops_per_s", "busy_ratio_mean"), (("d1", 0.0, None),), "SELECT 1", 4)
+    page = written(tmp_path / "page.html", verdict_of(store, hog_finding(evidence=(rows,))), store)
+    assert 'title="ops_per_s"' in page, "zero is a value"
+    assert 'title="busy_ratio_mean"' not in page
+    assert "1 of 4 rows are shown; the query gives all. Not known: busy mean." in text_of(page)
+
+
 def test_no_finding_is_told_apart_from_no_evidence(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", nothing)
     healthy = text_of(written(tmp_path / "a.html", verdict_of(store), store))

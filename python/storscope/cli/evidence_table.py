@@ -18,13 +18,13 @@ _REPEATED = 0.4
 """Share of the width that the columns may take which name a row and stand before each part of a table."""
 
 
-def print_evidence(rows: EvidenceRows, zero_ns: int | None = None) -> None:
+def print_evidence(every: EvidenceRows, zero_ns: int | None = None) -> None:
     """The first rows, and the query that gives all. Instants are told since `zero_ns`, where a virtual clock began."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console, rows = Console(), every.without_unknown()
     shown = [[harmless(_words(cell, zero_ns)) for cell in row] for row in rows.rows[:_ROWS_SHOWN]]
     numeric = [
         all(isinstance(row[number], int | float | None) for row in rows.rows) for number in range(len(rows.columns))
@@ -44,6 +44,8 @@ def print_evidence(rows: EvidenceRows, zero_ns: int | None = None) -> None:
     total = rows.total_rows or len(rows.rows)
     if total > _ROWS_SHOWN:
         click.echo(f"   {_ROWS_SHOWN} of {total:,} rows")
+    if every.unknown_columns:
+        click.echo(f"   not known: {', '.join(every.unknown_columns)}")
     click.echo(f"   SQL: {rows.query}")
 
 

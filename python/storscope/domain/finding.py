@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import format_ratio
@@ -38,6 +39,23 @@ class EvidenceRows:
     rows: Sequence[Sequence[Cell]]
     query: str
     total_rows: int | None = None
+
+    @property
+    def unknown_columns(self) -> list[str]:
+        """Columns without a value in any of the rows; the query has them too."""
+        return [name for name, known in zip(self.columns, self._known(), strict=True) if not known]
+
+    def without_unknown(self) -> EvidenceRows:
+        """The same without these columns, which a person would only see to be empty."""
+        known = self._known()
+        return replace(
+            self, columns=list(compress(self.columns, known)), rows=[list(compress(row, known)) for row in self.rows]
+        )
+
+    def _known(self) -> list[bool]:
+        """For each column; all of them in a table that has nothing else."""
+        known = [any(row[index] is not None for row in self.rows) for index in range(len(self.columns))]
+        return known if any(known) else [True] * len(known)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

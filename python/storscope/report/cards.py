@@ -31,7 +31,8 @@ class EvidenceTable:
     classes: Sequence[str]
     rows: Sequence[Sequence[str]]
     query: str
-    cut: str
+    notes: Sequence[str]
+    """What is not shown."""
     beneath: int | None = None
     """The column that stands beneath each row, over its whole width: what a log said."""
 
@@ -150,13 +151,12 @@ def _card(number: int, finding: Finding, labels: Mapping[EntityRef, str], zero_n
     )
 
 
-def _evidence(rows: EvidenceRows, zero_ns: int | None) -> EvidenceTable:
-    count = len(rows.rows)
+def _evidence(every: EvidenceRows, zero_ns: int | None) -> EvidenceTable:
+    rows = every.without_unknown()
     words = [
         [cell_words(column, value, zero_ns) for column, value in zip(rows.columns, row, strict=True)]
         for row in rows.rows
     ]
-    total = rows.total_rows if rows.total_rows is not None else count
     widths = [max((len(row[index]) for row in words), default=0) for index in range(len(rows.columns))]
     widest = max(range(len(widths)), key=widths.__getitem__) if len(widths) > 1 else None
     return EvidenceTable(
@@ -168,11 +168,17 @@ def _evidence(rows: EvidenceRows, zero_ns: int | None) -> EvidenceTable:
         ],
         rows=words,
         query=rows.query,
-        cut=f"{format_count(count)} of {format_count(total)} rows are shown; the query gives all."
-        if total > count
-        else "",
+        notes=_notes(every),
         beneath=widest if widest is not None and widths[widest] > _LINE else None,
     )
+
+
+def _notes(rows: EvidenceRows) -> list[str]:
+    count, unknown = len(rows.rows), rows.unknown_columns
+    total = rows.total_rows if rows.total_rows is not None else count
+    cut = f"{format_count(count)} of {format_count(total)} rows are shown; the query gives all."
+    not_known = f"Not known: {', '.join(column_words(column) for column in unknown)}."
+    return [*([cut] if total > count else ()), *([not_known] if unknown else ())]
 
 
 def _class(values: Sequence[Cell], words: Sequence[str]) -> str:
