@@ -23,6 +23,7 @@ from tests.report.evidence import (
     S,
     day_of_volumes,
     hog_finding,
+    vdisk,
     verdict_of,
     whole_verdict,
     written,
@@ -123,11 +124,22 @@ def test_a_card_carries_everything_a_finding_says(page: str) -> None:
         finding.evidence[0].caption,
         finding.evidence[0].query,
         "very likely (93 %)",
-        "virtual disk vol-07 · array-a",
+        "Concerns virtual disk vol-07 virtual disk vol-03 disk group group 1 of array-a",
         "3 of 50 rows are shown",
         "2026-11-20 02:00:00Z to 04:10:00Z",
     ):
         assert words.replace("'", "&#39;") in text, words
+
+
+def test_what_a_finding_concerns_names_its_system_where_there_is_more_than_one(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", nothing)
+    other = EntityRef("array-b", "vdisk", "vol-99")
+    for number, (entities, words) in enumerate([
+        ((other,), "Concerns virtual disk vol-99 · array-b"),
+        ((vdisk(7), other), "Concerns virtual disk vol-07 · array-a virtual disk vol-99 · array-b"),
+    ]):  # fmt: skip
+        finding = hog_finding(entities=entities)
+        assert words in text_of(written(tmp_path / f"{number}.html", verdict_of(store, finding), store))
 
 
 def test_method_names_captures_thresholds_and_what_was_left_out(page: str) -> None:

@@ -47,6 +47,8 @@ class Card:
     confidence: str
     confidence_ratio: str
     entities: Sequence[str]
+    system: str
+    """That all of several entities are of; "" where each names its own."""
     window: str
     window_s: tuple[float, float] | None
     """For the button that shows it in the timeline."""
@@ -137,13 +139,17 @@ def _sentence(text: str) -> str:
 
 def _card(number: int, finding: Finding, labels: Mapping[EntityRef, str], zero_ns: int | None) -> Card:
     start, end = finding.start_ns, finding.end_ns
+    named = [(entity_words(entity, labels.get(entity)), entity) for entity in finding.entities]
+    systems = {entity.system for entity in finding.entities}
+    system = systems.pop() if len(systems) == 1 and len(named) > 1 else ""
     return Card(
         anchor=f"finding-{number}",
         severity=finding.severity.word,
         finding=finding,
         confidence=confidence_words(finding.confidence),
         confidence_ratio=format_ratio(finding.confidence),
-        entities=[f"{entity_words(entity, labels.get(entity))} · {entity.system}" for entity in finding.entities],
+        entities=[words if system else f"{words} · {entity.system}" for words, entity in named],
+        system=system,
         window=time_range(start, end, zero_ns) if start is not None or end is not None else "",
         window_s=(start / 1e9, end / 1e9) if start is not None and end is not None and end > start else None,
         evidence=[_evidence(rows, zero_ns) for rows in finding.evidence],
