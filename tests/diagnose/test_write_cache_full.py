@@ -115,6 +115,17 @@ def test_a_cache_that_is_always_full_is_told_by_what_writes_take(tmp_path: Path)
     assert "100 % of the time, and a write takes 300 µs then." in statement
 
 
+def test_writes_of_an_interval_in_which_a_full_cache_empties_do_not_stand_for_those_with_room(tmp_path: Path) -> None:
+    """Bursts that fill it at once, and whose last writes come in an interval at whose end it has room again."""
+    place = np.arange(_COUNT) % 12
+    writes = np.where(place < 4, 1_000.0, 0.0)
+    latency = np.where(place < 4, 178.0, np.nan)
+    bursts = judged(tmp_path, cache(np.where(place < 3, 1.0, 0.1)), volume("load", latency, writes))
+    finding = only_finding(bursts)
+    assert "a write takes 178 ms (median)" in finding.summary
+    assert "write_latency_ns_usual" not in finding.numbers
+
+
 def test_only_volumes_of_the_controller_are_looked_at(tmp_path: Path) -> None:
     other = EntityRef("msa", "controller", "B")
     mine = volume("mine", at(0.3, 12), at(200, 200), _CONTROLLER)

@@ -2,7 +2,8 @@
 
 Looks for
     Times in which a write cache holds as much as it may of what the drives do not have yet, and in which writes take a
-    multiple of what they take at other times. Where it is full all the time, writes that take milliseconds.
+    multiple of what they take at other times. Where it is full whenever something is written, writes that take
+    milliseconds.
 
 Why it matters
     A write-back cache answers in a fraction of a millisecond for as long as it has room. It takes bursts, not rates:
@@ -15,8 +16,8 @@ Evidence
 
 When it is wrong
     Some caches are kept nearly full on purpose, to coalesce as much as possible, and still have room for each write:
-    then writes are as quick as at other times, and nothing is said. Where the cache is full all the time nothing tells
-    what writes would take with room: the link to the host may be what is slow.
+    then writes are as quick as at other times, and nothing is said. Where the cache is full all the time, or whenever
+    something is written, nothing tells what writes would take with room: the link to the host may be what is slow.
 
 References
     All limits are ours. That what comes in goes out at the same pace while the cache is full is conservation of what it
@@ -55,6 +56,8 @@ class _Cache:
     series: Series
     """The share of it that is used, in the column 'value', at the end of each interval."""
     full: BoolArray
+    has_room: BoolArray
+    """Intervals at whose beginning and end there is room: in one that it was full before, writes waited as well."""
     write_ns: FloatArray
     """Mean latency of all writes in each interval; NaN where none is told."""
     written: dict[EntityRef, FloatArray]
@@ -72,8 +75,8 @@ class _Cache:
 
     @property
     def usual_ns(self) -> float:
-        """The same at other times; NaN where it is always full."""
-        return median(self.write_ns[~self.full])
+        """The same where it has room; NaN where it is full whenever something is written."""
+        return median(self.write_ns[self.has_room])
 
     @property
     def time_share(self) -> float:
@@ -111,9 +114,11 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
 
 def _cache(case: Case, settings: Settings, series: Series) -> _Cache:
     volumes = _volumes(case, series.entity)
-    full = in_runs(series["value"] >= settings["full_ratio_min"], series.anew, round(settings["samples_min"]))
+    at_end = series["value"] >= settings["full_ratio_min"]
+    at_start = np.append(False, at_end[:-1]) & ~series.anew
+    full = in_runs(at_end, series.anew, round(settings["samples_min"]))
     written = {one.entity: told_at(one, _WRITTEN, series.time_ns) for one in volumes if one.has(_WRITTEN)}
-    return _Cache(series, full, _write_ns(case, series, volumes), written)
+    return _Cache(series, full, ~(at_start | at_end), _write_ns(case, series, volumes), written)
 
 
 def _volumes(case: Case, owner: EntityRef) -> list[Series]:
@@ -231,15 +236,16 @@ def _rows(case: Case, settings: Settings, cache: _Cache) -> EvidenceRows:
         )
     return case.evidence(
         f"Writes while the write cache of {case.label(cache.entity)} is full and while it has room",
-        f"""WITH cache AS (SELECT {case.instant()} AS at_ns, value >= {settings["full_ratio_min"]:g} AS is_full
+        f"""WITH ends AS (SELECT {case.instant()} AS at_ns, value >= {settings["full_ratio_min"]:g} AS is_full
         FROM counters WHERE {used}),
+        cache AS (SELECT *, NOT is_full AND NOT lag(is_full, 1, false) OVER (ORDER BY at_ns) AS has_room FROM ends),
         writes AS (SELECT entity, {case.instant()} AS start_ns, duration_ns, {_WRITTEN}, write_latency_ns_mean
         FROM observations WHERE {in_use(case, cache.written)})
         SELECT entity, count(*) FILTER (is_full) AS intervals_full,
         round(median(write_latency_ns_mean) FILTER (is_full)) AS write_latency_ns_full,
-        round(median(write_latency_ns_mean) FILTER (NOT is_full)) AS write_latency_ns_with_room,
+        round(median(write_latency_ns_mean) FILTER (has_room)) AS write_latency_ns_with_room,
         round(avg({_WRITTEN}) FILTER (is_full)) AS {_WRITTEN}_full,
-        round(avg({_WRITTEN}) FILTER (NOT is_full)) AS {_WRITTEN}_with_room
+        round(avg({_WRITTEN}) FILTER (has_room)) AS {_WRITTEN}_with_room
         FROM writes JOIN cache ON at_ns >= start_ns AND at_ns < start_ns + duration_ns
         GROUP BY entity ORDER BY {_WRITTEN}_full DESC NULLS LAST, entity""",
     )
@@ -252,7 +258,7 @@ RULE = Rule(
     thresholds=(
         Threshold("full_ratio_min", 0.95, "share of what the cache may hold from which it is full", "ours"),
         Threshold("samples_min", 2, "intervals on end in which it must be", "ours"),
-        Threshold("slow_ns_min", 5_000_000, "latency of writes from which a cache that is always full is told",
+        Threshold("slow_ns_min", 5_000_000, "latency of writes from which a cache that is full at all of them is told",
                   "ours; with room it is below a millisecond"),
         Threshold("factor_min", 2.0, "latency of writes while it is full over that of other times", "ours"),
         Threshold("time_share_real", 0.02, "share of the time from which it is a warning", "ours"),
