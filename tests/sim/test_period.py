@@ -8,8 +8,8 @@ from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Load, Open, Process, RateStep, Steps
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
-from storscope.sim.bottleneck import BEFORE_SENDING
 from storscope.sim.design import read_design
+from storscope.sim.volume_time import BEFORE_SENDING
 from storscope.sim.window import window
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate

@@ -13,9 +13,10 @@ from storscope.domain.load import Closed, Open
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
-from storscope.sim.bottleneck import BEFORE_SENDING, bottleneck
+from storscope.sim.bottleneck import bottleneck
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
+from storscope.sim.volume_time import BEFORE_SENDING
 from storscope.sim.window import window
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose

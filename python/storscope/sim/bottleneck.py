@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
-from storscope.sim.queue_limits import PART_OF_LIMIT, binding, binding_words
+from storscope.sim.queue_limits import Binding, binding, binding_of, binding_words
 from storscope.sim.time_parts import part_words
+from storscope.sim.volume_time import BEFORE_SENDING, MUCH, VolumeTime
 
-BEFORE_SENDING = "before_sending"
-"""The part of an I/O's time before it is sent, because the workload allows no more in flight."""
 _FULL = 0.8
 """Used for a greater share of what it can do, a component bounds the load."""
 _NEARLY = 0.02
@@ -26,8 +25,6 @@ _NEARLY = 0.02
 _NAMED_AT_MOST = 4
 _BEYOND_DOUBT = 0.95
 """Used for less, and with little of the time of I/Os, a component is not all that counts."""
-_MUCH = 0.3
-"""Share of the time of I/Os that makes a limit, or the cache, worth naming."""
 _MOSTLY = 0.5
 """Share of what reads wait in flash that makes what its dies do for writes its cause."""
 _ALIKE = 1.25
@@ -145,28 +142,6 @@ class Bottleneck:
         return f"{kind} {self.name}{others}{ratio}"
 
 
-@dataclass(frozen=True)
-class VolumeTime:
-    """What the I/Os of one host on one volume spend their time in."""
-
-    host: str
-    name: str
-    """'esx1/data', as the limits of LUNs are named."""
-    parts_ns: Mapping[str, float]
-    """Time of all of them together by part."""
-    room_ns: float
-    """The time that writes wait for room in the cache."""
-
-    @property
-    def sent_ns(self) -> float:
-        """Without the time before they were sent."""
-        return sum(time for name, time in self.parts_ns.items() if name != BEFORE_SENDING)
-
-    def spends_much(self, time_ns: float) -> bool:
-        """Whether `time_ns` is worth naming."""
-        return time_ns > 0 and time_ns >= _MUCH * self.sent_ns
-
-
 def waits(component: Mapping[str, Any]) -> bool:
     """Whether it is a spare that has not had anything to do."""
     return component["is_spare"] and not component["throughput_per_s"]
@@ -231,14 +206,14 @@ def bottleneck(
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
     why = _behind_writes(window["components"], used, shares) + _beside_background(window, shares)
-    found = _behind(used, shares, window["limits"], convoys, room_share, unsent_share)
+    found = _behind(used, shares, window["limits"], volumes, convoys, room_share, unsent_share)
     if found is not None:
         found = replace(found, words=found.words + why)
     found = found or _behind_some(volumes, window["limits"], top, total, why)
     if found is None:
         found = _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open, flushes=flush_share)
         return replace(found, words=found.words + why)
-    if unsent_share < _MUCH:
+    if unsent_share < MUCH:
         return found
     before = f" Before that, {format_ratio(unsent_share)} of all their time, they wait to be sent."
     return replace(found, words=found.words + before)
@@ -246,18 +221,19 @@ def bottleneck(
 
 def _behind(
     used: Sequence[Used], shares: Mapping[str, float], limits: Sequence[Mapping[str, Any]],
-    convoys: Mapping[str, tuple[float, float]], room_share: float, unsent_share: float,
+    volumes: Sequence[VolumeTime], convoys: Mapping[str, tuple[float, float]], room_share: float, unsent_share: float,
 ) -> Bottleneck | None:  # fmt: skip
     """What bounds the run behind the load; None if nothing does."""
     top = used[0] if used else None
-    when = ", once sent," if unsent_share >= _MUCH else ""
-    waited = binding(limits)
-    limit_share = shares.get(PART_OF_LIMIT[waited[0]["kind"]], 0.0) if waited else 0.0
+    when = ", once sent," if unsent_share >= MUCH else ""
+    binds = binding(limits, volumes)
+    limit_share = binds.waited(shares, limits)
     if top is not None and top.ratio >= _FULL:
-        return _full(used, shares, waited, limit_share, room_share, when)
-    if limit_share >= _MUCH:
-        return _limited(waited, limit_share, top, convoys, _wait(limit_share, when))
-    if room_share >= _MUCH:
+        return _full(used, shares, binds.limits, limit_share, room_share, when)
+    if limit_share >= MUCH:
+        before = _before(binds, binds.waited_before(shares, limits) / limit_share)
+        return _limited(binds, limit_share, top, convoys, _wait(limit_share, when), before)
+    if room_share >= MUCH:
         return _without_room(room_share, top, _wait(room_share, when))
     return _few_drives(convoys, shares, top)
 
@@ -270,7 +246,7 @@ def _behind_writes(
     A die does one thing after another, and moves pages in bursts of some ms: a read waits for its die although most
     others have nothing to do. How much a drive is used is the mean of its dies and does not tell that.
     """
-    if shares.get("drive_queue", 0.0) < _MUCH:
+    if shares.get("drive_queue", 0.0) < MUCH:
         return ""
     waits: dict[str, list[int]] = {}
     for one in components:
@@ -297,7 +273,7 @@ def _behind_writes(
 def _beside_background(window: Mapping[str, Any], shares: Mapping[str, float]) -> str:
     """That background work runs on drives where I/Os spend much of their time."""
     tasks = [one for one in window.get("background", ()) if one["bytes"]]
-    if not tasks or not window["duration_ns"] or _share_at("drive", shares) < _MUCH:
+    if not tasks or not window["duration_ns"] or _share_at("drive", shares) < MUCH:
         return ""
     named = [_task_words(one, one["bytes"] / window["duration_ns"] * NS_PER_S) for one in tasks]
     free = [one for one in tasks if one["rate_bytes_per_s"] is None]
@@ -320,11 +296,15 @@ def _behind_some(
     `why` says what is behind the time that is spent at drives.
     """
     for limit in sorted((one for one in limits if one["waited"]), key=lambda one: -one["waiting_mean"]):
-        part = PART_OF_LIMIT[limit["kind"]]
-        held = [one for one in volumes if _is_behind(one, limit) and one.spends_much(one.parts_ns.get(part, 0.0))]
+        behind = binding_of(limit, limits, volumes)
+        binds = behind if behind.before else Binding([limit])
+        held = [one for one in volumes if one.passes(limit) and one.spends_much(binds.waited(one.parts_ns, limits))]
         if held:
-            waited_ns = sum(one.parts_ns[part] for one in held)
-            found = _limited([limit], waited_ns / total_ns, top, {}, _some_wait(held, waited_ns, total_ns))
+            waited_ns, before_ns = (
+                sum(part(one.parts_ns, limits) for one in held) for part in (binds.waited, binds.waited_before)
+            )
+            wait, before = _some_wait(held, waited_ns, total_ns), _before(binds, before_ns / waited_ns)
+            found = _limited(binds, waited_ns / total_ns, top, {}, wait, before)
             return _beside_others(found, held, volumes, why)
     held = [one for one in volumes if one.spends_much(one.room_ns)]
     if not held:
@@ -334,10 +314,14 @@ def _behind_some(
     return _beside_others(found, held, volumes, why)
 
 
-def _is_behind(volume: VolumeTime, limit: Mapping[str, Any]) -> bool:
-    """Whether its I/Os pass the limit. Those of ports are of a controller, which volumes may leave."""
-    own = {"lun": volume.name, "adapter": volume.host, "host": volume.host}.get(limit["kind"])
-    return own is None or own == str(limit["name"])
+def _before(binds: Binding, share: float) -> str:
+    """Where those wait for a place who do not reach the limit that binds; `share` of the wait."""
+    if not binds.before:
+        return ""
+    named, _ = binding_words(binds.before, _NAMED_AT_MOST)
+    it = "it" if len(binds.limits) == 1 else "them"
+    greater = "a greater one" if len(binds.before) == 1 else "greater ones"
+    return f" {format_ratio(share)} of that they wait before {it}, at {named}: {greater} would only move the wait."
 
 
 def _wait(share: float, when: str = "") -> str:
@@ -380,22 +364,22 @@ def _full(
     alike = [one for one in used if one.kind == top.kind and _is_near(one.ratio, top.ratio)]
     alike.sort(key=lambda one: one.name)
     share = _share_at(top.kind, shares)
-    empties = room_share >= _MUCH and top.kind in _EMPTIES_CACHE
+    empties = room_share >= MUCH and top.kind in _EMPTIES_CACHE
     there, beside = _where(used, alike)
     words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time{when} {there}{beside}."
     if empties:
         words = (
             f"{_used_words(alike)} and cannot empty the write cache faster: I/Os wait for room in it "
             f"{format_ratio(room_share)} of their time{when.removesuffix(',')}."
-        ) + (f" Another {format_ratio(share)} they spend {there}{beside}." if share >= _MUCH else "")
-    if share < _MUCH and top.ratio < _BEYOND_DOUBT:
+        ) + (f" Another {format_ratio(share)} they spend {there}{beside}." if share >= MUCH else "")
+    if share < MUCH and top.ratio < _BEYOND_DOUBT:
         words += _elsewhere(used, shares)
-    if limit_share >= _MUCH:
+    if limit_share >= MUCH:
         named, _ = binding_words(limits, _NAMED_AT_MOST)
         lets = "lets" if len(limits) == 1 else "let"
         words += f" Another {format_ratio(limit_share)} they wait in the host: {named} {lets} no more through."
     fills, or_empties = ("these fill", "empty") if _is_plural(alike) else ("it fills", "empties")
-    if not empties and shares.get("cache_wait", 0.0) >= _MUCH:
+    if not empties and shares.get("cache_wait", 0.0) >= MUCH:
         waited = format_ratio(shares["cache_wait"])
         words += f" Another {waited} they wait for the cache, which {fills} or {or_empties}."
     elif not empties and top.kind in _EMPTIES_CACHE and room_share > share:
@@ -457,7 +441,7 @@ def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
     """Where I/Os spend much of their time, if it is at components of another kind than the most used one."""
     others = [one for one in used if one.kind != used[0].kind]
     most = max(others, key=lambda one: _share_at(one.kind, shares), default=None)
-    if most is None or _share_at(most.kind, shares) < _MUCH:
+    if most is None or _share_at(most.kind, shares) < MUCH:
         return ""
     kind = [one.words for one in others if one.kind == most.kind]
     which = "which" if len(kind) == 1 else f"of which {most.words}"
@@ -468,18 +452,19 @@ def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
 
 
 def _limited(
-    limits: Sequence[Mapping[str, Any]], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]],
-    wait: str,
+    binds: Binding, share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]], wait: str, before: str,
 ) -> Bottleneck:  # fmt: skip
-    """`wait` says who waits, and how much: 'I/Os wait 40 % of their time'."""
-    it, it_lets, binds = ("it", "it lets", "binds") if len(limits) == 1 else ("them", "they let", "bind")
+    """`wait` says who waits, and how much: 'I/Os wait 40 % of their time'; `before` what of it before other limits."""
+    limits = binds.limits
+    it, it_lets, verb = ("it", "it lets", "binds") if len(limits) == 1 else ("them", "they let", "bind")
     behind = "" if top is None else f" Behind {it}, {top.words} is the most used, to {format_ratio(top.ratio)}."
     if top is not None and top.is_many:
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What {it_lets} through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     named, full = binding_words(limits, _NAMED_AT_MOST)
     words = (
-        f"{_first_upper(named)} {binds}: {wait} for a place, and all are taken {full} of the time.{behind}{gathered}"
+        f"{_first_upper(named)} {verb}: {wait} for a place, and all are taken {full} of the time."
+        f"{before}{behind}{gathered}"
     )
     name = f"{limits[0]['kind']} {limits[0]['name']}"
     return Bottleneck("limit", name, None if top is None else top.ratio, share, words, alike=len(limits))
@@ -500,7 +485,7 @@ def _few_drives(
 ) -> Bottleneck | None:
     """Requests that stand at few drives at a time although the drives are hardly used on average."""
     at_drives = sum(shares.get(part, 0.0) for part in _PARTS_OF["drive"])
-    if not convoys or at_drives < _MUCH or top is None:
+    if not convoys or at_drives < MUCH or top is None:
         return None
     words = (
         f"Few drives at a time: {_gathered(convoys)}. The most used "
@@ -526,11 +511,11 @@ def _gathered(convoys: Mapping[str, tuple[float, float]]) -> str:
 def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool, flushes: float) -> Bottleneck:
     most = max(shares, key=lambda part: shares[part], default=None)
     where = "" if most is None else f" {format_ratio(shares[most])} of an I/O's time is {part_words(most)}."
-    if is_open and shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
+    if is_open and shares.get(BEFORE_SENDING, 0.0) >= MUCH:
         first = "The workload's own limit binds: as many I/Os as it allows are in flight, and others wait to be sent."
     elif is_open:
         first = "Nothing is used to the full: the array does what it is asked for."
-    elif flushes >= _MUCH:
+    elif flushes >= MUCH:
         first = (
             f"Nothing is used to the full: the load is the limit, and waits for its flushes {format_ratio(flushes)} of "
             "the time. More writers at a time, or fewer flushes, would get more done."

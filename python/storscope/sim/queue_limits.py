@@ -1,18 +1,52 @@
-"""Queue limits of hosts and ports: at which of them I/Os wait, and what they are called."""
+"""Queue limits of hosts and ports: which of them bind, and what they are called.
+
+An I/O passes them from its LUN's to that of the ports (limits.rs) and keeps the places that it has. So of several on
+one way the last one that is always full binds, however few wait there: those before it are full because of it, and with
+more places would only let more through to wait there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from storscope.domain.units import format_ratio
+from storscope.sim.volume_time import VolumeTime
 
 PART_OF_LIMIT = {"lun": "lun_queue", "adapter": "adapter_queue", "host": "host_queue", "port": "port_queue"}
-"""The part of an I/O's time that it waits at a limit of a kind."""
+"""The part of an I/O's time that it waits at a limit of a kind, in the order in which limits are passed."""
+_GATES = tuple(PART_OF_LIMIT)
 _OWNER_WORDS = {"lun": "LUN {}", "adapter": "the adapters of host {}", "host": "host {}",
                 "port": "the ports of controller {}"}  # fmt: skip
 _BINDS = 0.3
 """I/Os that spend so much of their time before a limit, of that before it and below it, are bound by it."""
+_ALWAYS = 0.95
+"""A limit that is full for so much of the time is always full: more who come to it only wait there (ours)."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Queue limits that let no more through, and those before them at which I/Os wait for that reason."""
+
+    limits: Sequence[Mapping[str, Any]]
+    """The one at which most wait first; empty where none do."""
+    before: Sequence[Mapping[str, Any]] = ()
+
+    def waited(self, times: Mapping[str, float], limits: Sequence[Mapping[str, Any]]) -> float:
+        """What of `times`, which are of the parts of an I/O's time, is waited for a place; `limits` are all there are.
+
+        Of a kind before those that bind only some may wait for these: by Little's law as much as there wait.
+        """
+        own = times.get(PART_OF_LIMIT[self.limits[0]["kind"]], 0.0) if self.limits else 0.0
+        return own + self.waited_before(times, limits)
+
+    def waited_before(self, times: Mapping[str, float], limits: Sequence[Mapping[str, Any]]) -> float:
+        """The same before the limits that stand before those that bind."""
+        return sum(
+            times.get(PART_OF_LIMIT[kind], 0.0) * _waiting(self.before, kind) / _waiting(limits, kind)
+            for kind in {one["kind"] for one in self.before}
+        )
 
 
 def limit_words(limit: Mapping[str, Any]) -> str:
@@ -20,17 +54,49 @@ def limit_words(limit: Mapping[str, Any]) -> str:
     return f"the queue limit of {_owner(limit)}"
 
 
-def binding(limits: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The limit at which most wait, and those of its kind at which I/Os also spend much of their time.
-
-    Nothing if none wait. By Little's law the share of the time of those that pass a limit is that of the numbers: of
-    those that wait, of all that wait or are below it.
-    """
+def binding(limits: Sequence[Mapping[str, Any]], volumes: Sequence[VolumeTime] = ()) -> Binding:
+    """The limit at which most wait, or what is always full behind it; with those of its kind that bind as well."""
     waited = [one for one in limits if one["waited"]]
     if not waited:
-        return []
-    most = max(waited, key=lambda one: one["waiting_mean"])
-    return [most, *(one for one in waited if one is not most and one["kind"] == most["kind"] and _binds(one))]
+        return Binding(())
+    return binding_of(max(waited, key=lambda one: one["waiting_mean"]), limits, volumes)
+
+
+def binding_of(
+    limit: Mapping[str, Any], limits: Sequence[Mapping[str, Any]], volumes: Sequence[VolumeTime]
+) -> Binding:  # fmt: skip
+    """What binds those who wait at a limit: itself or what is always full behind it.
+
+    Beside it are others of its kind at which I/Os also spend much of their time. By Little's law the share of the time
+    of those that pass a limit is that of the numbers: of those that wait, of all that wait or are below it.
+    """
+    waited = [one for one in limits if one["waited"]]
+    behind = _full_behind(limit, waited, volumes)
+    others = [one for one in waited if one is not limit and one["kind"] == limit["kind"] and _binds(one)]
+    last = behind or [limit]
+    before = [one for one in waited if _full_behind(one, last, volumes) == last]
+    return Binding(behind or [limit, *others], sorted(before, key=lambda one: -one["waiting_mean"]))
+
+
+def _full_behind(
+    limit: Mapping[str, Any], limits: Sequence[Mapping[str, Any]], volumes: Sequence[VolumeTime]
+) -> list[Mapping[str, Any]]:  # fmt: skip
+    """The last ones that are always full and that all who pass a limit pass later; nothing where there is none.
+
+    Ports are those of one controller, and which I/Os they take is not told: all that are waited for have to be full,
+    and all volumes behind the limit have to wait there.
+    """
+    own = [one for one in volumes if one.passes(limit)]
+    for kind in reversed(_GATES[_GATES.index(limit["kind"]) + 1 :]):
+        there = [one for one in limits if one["kind"] == kind and any(volume.passes(one) for volume in own)]
+        waits = all(volume.parts_ns.get(PART_OF_LIMIT[kind]) for volume in own) or kind != "port"
+        if there and waits and all(one["full_ratio"] >= _ALWAYS for one in there):
+            return sorted(there, key=lambda one: -one["waiting_mean"])
+    return []
+
+
+def _waiting(limits: Sequence[Mapping[str, Any]], kind: str) -> float:
+    return float(sum(one["waiting_mean"] for one in limits if one["kind"] == kind))
 
 
 def binding_words(limits: Sequence[Mapping[str, Any]], named_at_most: int) -> tuple[str, str]:

@@ -9,8 +9,9 @@ from typing import Any
 from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S
-from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, VolumeTime, bottleneck, used_components
+from storscope.sim.bottleneck import Bottleneck, Used, bottleneck, used_components
 from storscope.sim.phases import Phase
+from storscope.sim.volume_time import BEFORE_SENDING, VolumeTime
 from storscope.sim.window import Report, inner_marks, passed, window
 from storscope.workbench.convoys import convoys_of
 
