@@ -99,3 +99,22 @@ def test_a_short_queue_at_which_operations_spend_most_of_their_time_is_named(tmp
     assert finding.title == "Queue of 2 is often full on 1 device of array"
     assert finding.numbers["waiting_share"] > 0.5
     assert finding.severity >= Severity.WARNING
+
+
+def test_a_queue_that_is_full_because_of_one_behind_it_is_told_as_its_effect(tmp_path: Path) -> None:
+    """Of 60 outstanding 12 are below the ports, 2 wait there and 46 in the host: more places there move the wait."""
+    design = _DESIGN.replace("count = 8", "count = 24").replace("fata", "15k-sas").replace("raid5", "raid10")
+    design = design.replace('owner = "B"', 'owner = "A"').replace('name = "A"\n', 'name = "A"\nqueue_limit = 12\n', 1)
+    design = design.replace('name = "h"', 'name = "h"\nqueue_limit = 14')
+    port, host = _of(
+        _verdict(tmp_path, [Stream(Mix((AccessSpec(8192),)), Closed(30), name="a")], design), "host-queue-full"
+    )
+    assert (port.title, host.title) == (
+        "Queue of 12 is full on 1 port of array",
+        "Queue of 14 is full on 1 host of array",
+    )
+    assert "with 2 more waiting on average and 46 for it before the queue of h, 80 % of" in port.summary
+    assert port.summary.endswith(": the array has room.")
+    assert "used to the full: the 12 places of ports of controller A, so a deeper queue would only move" in host.summary
+    assert host.remedy.startswith("Raise the limit behind this one first")
+    assert host.weight < port.weight

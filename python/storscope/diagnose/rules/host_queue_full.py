@@ -5,6 +5,8 @@ Looks for
     before which operations spend a good part of their time; and how much of it that is. A short queue that is full
     most of the time never has a mean near its limit: there the waiting tells, and it is as bad as the latency of the
     volumes behind it. It stands behind what of the array is used to the full below.
+    Of several queues that an operation stands in one after the other, the last one that is full makes those before it
+    full.
     Whether the array has room is told by the latency below the host, against that of the same device while its queue
     was not full; where it was full all the time, by how much of what is behind is used, if drives tell it.
 
@@ -75,6 +77,8 @@ class _Full:
 
 
 _NAMED_KINDS = ("adapter", "host", "port")
+_IN_TURN = ("device", *_NAMED_KINDS)
+"""The order in which an operation takes its places (limits.rs of the simulator); it keeps those that it has."""
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
@@ -86,7 +90,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         if full.bad.any():
             groups[full.series.entity.system, full.word, full.limit].append(full)
     if groups:
-        return [_finding(case, settings, limit, fulls) for (_, _, limit), fulls in sorted(groups.items())]
+        return [_finding(case, settings, limit, fulls, judged) for (_, _, limit), fulls in sorted(groups.items())]
     runs = settings["samples_min"]
     closest = max(judged, key=lambda full: greatest(full.series["queue_depth_mean"]) / full.limit)
     peak = greatest(closest.series["queue_depth_mean"])
@@ -106,6 +110,56 @@ def _limited(case: Case) -> list[Series]:
     known = {entity: series for entity, series in limited.items() if entity.system in simulated}
     found = finest(case, "queue_depth_mean") | known
     return [found[entity] for entity in sorted(found)]
+
+
+def _full_behind(queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
+    """The last queues, behind one of a host or a LUN, that are full most of the time that it is.
+
+    Ports are not told apart by who passes them: for what goes elsewhere they say nothing.
+    """
+    own = queue.series.entity
+    for word in reversed(_IN_TURN[_IN_TURN.index(queue.word) + 1 :]):
+        there = [one for one in judged if one.word == word and one.series.entity.system == own.system]
+        hosts = (own.name, own.name.partition("/")[0])
+        passed = [one for one in there if word == "port" or one.series.entity.name in hosts]
+        found = [one for one in passed if not one.is_often and _meanwhile(queue, one) >= _MOST]
+        if found:
+            return found
+    return []
+
+
+def _held_by(queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
+    """The queues that are full because this one is."""
+    return [one for one in judged if any(behind is queue for behind in _full_behind(one, judged))]
+
+
+def _queued_meanwhile(queue: _Full, other: _Full) -> float:
+    """How many wait before a queue while another one is full, on average; 0 where that is not told."""
+    series = queue.series
+    return mean(np.nan_to_num(series["queued_mean"][np.isin(series.time_ns, other.series.time_ns[other.bad])]))
+
+
+def _places_words(case: Case, queue: _Full) -> str:
+    return f"the {queue.limit:.0f} places of {case.label(queue.series.entity)}"
+
+
+def _held_words(case: Case, held: Sequence[_Full], queued: float) -> str:
+    """' and 46 for it before the queue of h1'."""
+    if not held:
+        return ""
+    which = "queue" if len(held) == 1 else "queues"
+    names = joined([case.label(one.series.entity) for one in held], 3)
+    return f" and {_queued_words(queued)} for it before the {which} of {names}"
+
+
+def _queued_words(queued: float) -> str:
+    return format_count(round(queued)) if queued >= 1 else f"{queued:.1f}"
+
+
+def _meanwhile(queue: _Full, other: _Full) -> float:
+    """Part of the time of a full queue in which another one is full, too; 0 of one that is never full."""
+    when = queue.series.time_ns[queue.bad]
+    return float(np.isin(when, other.series.time_ns[other.bad]).mean()) if len(when) else 0.0
 
 
 def _counted(fulls: Sequence[_Full]) -> str:
@@ -145,7 +199,7 @@ def _in_force(limits: FloatArray, bad: BoolArray) -> tuple[float, float]:
     return limit, max(limit, greatest(limits[: first + 1]))
 
 
-def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:
+def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], judged: Sequence[_Full]) -> Finding:
     fulls = sorted(fulls, key=lambda full: (-int(full.bad.sum()), full.series.entity))
     worst = fulls[0]
     entities = [full.series.entity for full in fulls]
@@ -155,8 +209,11 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     quiet = _latency_below(worst.series.where(~worst.filled))
     simulated = is_simulated(case, entities[0].system)
     behind = _busy_behind(case, entities)
-    busy = joined([one.words for one in behind], 3) if behind else ""
-    waited = _waited_share(bad)
+    later, held = _full_behind(worst, judged), _held_by(worst, judged)
+    full_behind = [*(one.words for one in behind), *(_places_words(case, one) for one in later)]
+    busy = joined(full_behind, 3) if full_behind else ""
+    held_up = sum(_queued_meanwhile(one, worst) for one in held)
+    waited = _waited_share(bad, held_up)
     costs_little = waited < settings["waiting_share_min"]
     causes = [one for one in behind if one.time_share >= _MOST * share]
     slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
@@ -179,7 +236,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
         ),
         summary=(
             f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
-            f"({format_ratio(share)} of the time){_waiting(bad, waited)}. "
+            f"({format_ratio(share)} of the time){_waiting(bad, waited, _held_words(case, held, held_up))}. "
             f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy, most_used)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
@@ -190,7 +247,11 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
         ),
         check=_CHECK_SIMULATED if simulated else _CHECK,
         remedy=(_REMEDY_LOWERED if worst.limit < worst.lowered_from and not costs_little else "")
-        + _remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room),
+        + (
+            _REMEDY_LATER
+            if later and not (behind or slow or costs_little)
+            else _remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room)
+        ),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
         entities=tuple(entities),
         start_ns=start,
@@ -245,9 +306,12 @@ def _lowered_words(worst: _Full) -> str:
     return f"The limit was lowered: it had {worst.lowered_from:.0f} places before. "
 
 
-def _waited_share(bad: Series) -> float:
-    """Share of an operation's time that it waits for a place, by Little's law; NaN where waiting is not counted."""
-    queued, depth = mean(bad["queued_mean"]), mean(bad["queue_depth_mean"])
+def _waited_share(bad: Series, held_up: float) -> float:
+    """Share of an operation's time that it waits for a place, by Little's law; NaN where waiting is not counted.
+
+    `held_up` wait for the same before other queues.
+    """
+    queued, depth = mean(bad["queued_mean"]) + held_up, mean(bad["queue_depth_mean"])
     return queued / (queued + depth)
 
 
@@ -296,15 +360,16 @@ _REMEDY = (
     "Disk.SchedNumReqOutstanding, within what the array ports can take."
 )
 _IF_ROOM = "Find out first whether the array has room: its latency while this queue is not full. If it has: "
+_REMEDY_LATER = "Raise the limit behind this one first, or let less come to it: this one is full because of it."
 _REMEDY_LEAVE = "Leave the limit: operations hardly wait for a place, so a higher one would change next to nothing."
 
 
-def _waiting(bad: Series, waited: float) -> str:
+def _waiting(bad: Series, waited: float, held: str) -> str:
     queued = mean(bad["queued_mean"])
     if not queued > 0:
         return ""
-    count = format_count(round(queued)) if queued >= 1 else f"{queued:.1f}"
-    return f", with {count} more waiting on average, {format_ratio(waited)} of an operation's time"
+    more = f"{_queued_words(queued)} more waiting on average{held}"
+    return f", with {more}, {format_ratio(waited)} of an operation's time"
 
 
 def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> list[FullComponent]:
