@@ -18,7 +18,7 @@ from storscope.sim.queue_limits import Binding, binding, binding_of, binding_wor
 from storscope.sim.time_parts import part_words
 from storscope.sim.volume_time import BEFORE_SENDING, MUCH, VolumeTime
 
-_FULL = 0.8
+FULL = 0.8
 """Used for a greater share of what it can do, a component bounds the load."""
 _NEARLY = 0.02
 """Components of one kind that are used alike within so much bound the load together."""
@@ -128,6 +128,8 @@ class Bottleneck:
     """Of `load` the part in which I/Os spend most of their time."""
     alike: int = 1
     """How many of the kind bound it alike, the one named among them."""
+    is_at_times: bool = False
+    """Whether that is so for a part of the time only, in which nearly all I/Os are there (crowded_times.py)."""
 
     @property
     def short(self) -> str:
@@ -164,7 +166,7 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
     found = []
     for (kind, name), members in groups.items():
         most = max(members, key=lambda one: one["used_ratio"])
-        is_full = most["used_ratio"] >= _FULL
+        is_full = most["used_ratio"] >= FULL
         near = (one for one in members if one is not most and _is_near(one["used_ratio"], most["used_ratio"]))
         others = list(near) if is_full else []
         names = tuple(one["name"] for one in (most, *others))
@@ -228,7 +230,7 @@ def _behind(
     when = ", once sent," if unsent_share >= MUCH else ""
     binds = binding(limits, volumes)
     limit_share = binds.waited(shares, limits)
-    if top is not None and top.ratio >= _FULL:
+    if top is not None and top.ratio >= FULL:
         return _full(used, shares, binds.limits, limit_share, room_share, when)
     if limit_share >= MUCH:
         before = _before(binds, binds.waited_before(shares, limits) / limit_share)
@@ -259,7 +261,7 @@ def _behind_writes(
     group = max(waits, key=lambda name: waits[name][0])
     own = next((one for one in used if one.kind == "drive" and one.name == group), None)
     all_ns, for_writes_ns, reads = waits[group]
-    if own is None or own.ratio >= _FULL or not for_writes_ns or for_writes_ns < _MOSTLY * all_ns:
+    if own is None or own.ratio >= FULL or not for_writes_ns or for_writes_ns < _MOSTLY * all_ns:
         return ""
     where = own.words if own.count == 1 else f"the {own.count} drives of {group}"
     return (

@@ -19,8 +19,9 @@ _NO_COMPONENT = ("load", "unknown")
 def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottleneck:
     """Of several phases. Each bottleneck is told once, with when, in the words of its longest phase, or of that which
     uses a component most: a step that it keeps up with does not stand for one that overloads it. Phases in which I/Os
-    wait for it most of their time are told apart from those in which they wait elsewhere. Where nothing is used
-    to the full, phases whose I/Os spend their time elsewhere are told apart: a cache that is lost fills no drive.
+    wait for it most of their time are told apart from those in which they wait elsewhere, and so are those that it
+    bounds for a part of their time. Where nothing is used to the full, phases whose I/Os spend their time elsewhere are
+    told apart: a cache that is lost fills no drive.
 
     Phases in which no I/O was answered are left out, unless there is no other.
     """
@@ -29,13 +30,13 @@ def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottlenec
     return Bottleneck("phases", None, None, None, " ".join(_words(key, told) for key in keys))
 
 
-_Key = tuple[str, str | None, str | None, bool]
+_Key = tuple[str, str | None, str | None, bool, bool]
 
 
 def _key(bound: Bottleneck) -> _Key:
-    """What bounds it, and of a component whether I/Os spend most of their time there."""
+    """What bounds it, and of a component whether I/Os spend most of their time there, and whether it does at times."""
     waits_there = bound.kind not in _NO_COMPONENT and (bound.time_share or 0.0) >= _MOST_OF_TIME
-    return bound.kind, bound.name, bound.part, waits_there
+    return bound.kind, bound.name, bound.part, waits_there, bound.is_at_times
 
 
 def _words(key: _Key, told: Sequence[tuple[Phase, Bottleneck]]) -> str:

@@ -31,7 +31,27 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
 
     Instants count from the run's start. Of a part without any length all rates and means are None.
     """
-    first, last = _mark_at(report, from_ns), _mark_at(report, to_ns)
+    return _between(report, _mark_at(report, from_ns), _mark_at(report, to_ns))
+
+
+def together(report: Report, pieces: Sequence[tuple[Report, Report]]) -> Report:
+    """What was done between several pairs of marks, as if they followed one another; `start_ns` is the first's."""
+    first = last = pieces[0][0]
+    for early, late in pieces:
+        last = _moved_on(last, early, late)
+    return _between(report, first, last)
+
+
+def _moved_on(counted: Any, early: Any, late: Any) -> Any:
+    """Counters of a mark, or one of them, with what another two marks have between them."""
+    if isinstance(counted, Mapping):
+        return {name: _moved_on(counted[name], early[name], late[name]) for name in counted}
+    if isinstance(counted, list):
+        return [_moved_on(*three) for three in zip(counted, early, late, strict=True)]
+    return counted if counted is None or isinstance(counted, bool) else counted + (late - early)
+
+
+def _between(report: Report, first: Report, last: Report) -> Report:
     duration_ns = last["time_ns"] - first["time_ns"]
     drives = sum(component["kind"] == "drive" for component in report["components"])
     failed = {

@@ -8,14 +8,17 @@ from typing import Any
 
 from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.joining import joined
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_ratio, format_span
 from storscope.sim.bottleneck import Bottleneck, Used, bottleneck, used_components
+from storscope.sim.crowded_times import crowded_times
 from storscope.sim.phases import Phase
 from storscope.sim.volume_time import BEFORE_SENDING, VolumeTime
 from storscope.sim.window import Report, inner_marks, passed, window
 from storscope.workbench.convoys import convoys_of
 
 _ASKED = (*DIRECTIONS, FLUSHES)
+_OF_A_MEAN = ("load", "cache", "limit", "few_drives")
+"""What is said to bound a part in which no component is used to the full on average."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,28 @@ def _noted(part: Report) -> list[TimeSpent]:
 
 
 def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is_open: bool) -> Bottleneck:
-    """What bounds a part of a run. `array` is the report of the whole run; `is_open` is whether all streams are."""
+    """What bounds a part of a run. `array` is the report of the whole run; `is_open` is whether all streams are.
+
+    Where nothing is used to the full on average, it is what is so in the times in which nearly all I/Os are there.
+    """
+    found = _bottleneck(array, part, spent, is_open=is_open)
+    if found.kind not in _OF_A_MEAN or (crowded := crowded_times(array, part)) is None:
+        return found
+    then, share = crowded
+    unsent = [replace(one, parts_ns={BEFORE_SENDING: one.parts_ns.get(BEFORE_SENDING, 0.0)}) for one in spent]
+    bound = _bottleneck(array, then, [*_noted(then), *unsent], is_open=is_open)
+    if bound.kind in _OF_A_MEAN:
+        return found
+    length = f"{format_span(then['duration_ns'])} of {format_span(part['duration_ns'])}"
+    words = f"For {length}, in which I/Os spend {format_ratio(share)} of their time, {_lowered(bound.words)}"
+    return replace(bound, words=words, is_at_times=True)
+
+
+def _lowered(words: str) -> str:
+    return words[:1].lower() + words[1:]
+
+
+def _bottleneck(array: Report, part: Report, spent: Sequence[TimeSpent], *, is_open: bool) -> Bottleneck:
     queue = array["queue"]
     first, end = (max(0, -(-(at_ns - queue["start_ns"]) // queue["slice_ns"])) for at_ns in _ends_ns(part))
     queues = {"mean": [one[first:end] for one in queue["mean"]]}
