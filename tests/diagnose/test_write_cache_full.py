@@ -126,6 +126,18 @@ def test_writes_of_an_interval_in_which_a_full_cache_empties_do_not_stand_for_th
     assert "write_latency_ns_usual" not in finding.numbers
 
 
+def test_a_volume_that_a_limit_slows_at_other_times_does_not_hide_what_another_ones_writes_wait_for(
+    tmp_path: Path,
+) -> None:
+    """While the rate of `bulk` is limited its writes wait for that, and most writes are its."""
+    bulk, oltp = volume("bulk", at(32, 3.6), at(500, 4_500)), volume("oltp", at(0.05, 9.3), at(90, 90))
+    finding = only_finding(judged(tmp_path, cache(at(0.2, 1.0)), bulk, oltp))
+    assert "a write of volume oltp takes 9.30 ms instead of 50.0 µs (medians), all together" in finding.summary
+    rare = np.where(np.arange(_COUNT) % 4 == 0, at(0.05, 9.3), np.nan)
+    [statement] = statements(judged(tmp_path / "rare", cache(at(0.2, 1.0)), bulk, volume("rare", rare, at(1, 1))))
+    assert "at other times" in statement
+
+
 def test_only_volumes_of_the_controller_are_looked_at(tmp_path: Path) -> None:
     other = EntityRef("msa", "controller", "B")
     mine = volume("mine", at(0.3, 12), at(200, 200), _CONTROLLER)

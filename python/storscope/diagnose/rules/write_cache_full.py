@@ -1,9 +1,9 @@
 """The write cache is full, and writes wait for the drives.
 
 Looks for
-    Times in which a write cache holds as much as it may of what the drives do not have yet, and in which writes take a
-    multiple of what they take at other times. Where it is full whenever something is written, writes that take
-    milliseconds.
+    Times in which a write cache holds as much as it may of what the drives do not have yet, and in which writes, or
+    those of one of its volumes, take a multiple of what they take at other times. Where it is full whenever something
+    is written, writes that take milliseconds.
 
 Why it matters
     A write-back cache answers in a fraction of a millisecond for as long as it has room. It takes bursts, not rates:
@@ -62,6 +62,8 @@ class _Cache:
     """Mean latency of all writes in each interval; NaN where none is told."""
     written: dict[EntityRef, FloatArray]
     """Volume -> bytes written per second in each interval."""
+    of_volumes: dict[EntityRef, FloatArray]
+    """Volume -> mean latency of its own writes in each interval, of those that tell it."""
 
     @property
     def entity(self) -> EntityRef:
@@ -77,6 +79,19 @@ class _Cache:
     def usual_ns(self) -> float:
         """The same where it has room; NaN where it is full whenever something is written."""
         return median(self.write_ns[self.has_room])
+
+    def of_one(self) -> tuple[EntityRef, float, float] | None:
+        """The volume whose own writes are slowest while it is full, over where it has room, with both.
+
+        Of those that write in half of the intervals of either kind: what another one waits for besides, say a limit of
+        rates, says nothing of the cache.
+        """
+        found = [
+            (one, median(values[self.full]), median(values[self.has_room]))
+            for one, values in self.of_volumes.items()
+            if all(2 * np.isfinite(values[when]).sum() >= when.sum() > 0 for when in (self.full, self.has_room))
+        ]
+        return max(found, key=lambda one: (one[1] / one[2], one[0]), default=None)
 
     @property
     def time_share(self) -> float:
@@ -118,7 +133,9 @@ def _cache(case: Case, settings: Settings, series: Series) -> _Cache:
     at_start = np.append(False, at_end[:-1]) & ~series.anew
     full = in_runs(at_end, series.anew, round(settings["samples_min"]))
     written = {one.entity: told_at(one, _WRITTEN, series.time_ns) for one in volumes if one.has(_WRITTEN)}
-    return _Cache(series, full, ~(at_start | at_end), _write_ns(case, series, volumes), written)
+    timed = [one for one in volumes if one.has("write_latency_ns_mean")]
+    own = {one.entity: told_at(one, "write_latency_ns_mean", series.time_ns) for one in timed}
+    return _Cache(series, full, ~(at_start | at_end), _write_ns(case, series, volumes), written, own)
 
 
 def _volumes(case: Case, owner: EntityRef) -> list[Series]:
@@ -157,8 +174,13 @@ def _judge(case: Case, settings: Settings, cache: _Cache) -> Outcome:
         return NotEvaluated(_NAME, f"the latency of writes of {who} in the time in which its write cache is full")
     is_always = not np.isfinite(cache.usual_ns)
     least_ns = settings["slow_ns_min"] if is_always else settings["factor_min"] * cache.usual_ns
+    one = cache.of_one()
     if cache.full_ns >= least_ns:
-        return _finding(case, settings, cache)
+        return _finding(case, settings, cache, f"a write takes {_instead_words(cache.full_ns, cache.usual_ns)}")
+    if one is not None and one[1] >= settings["factor_min"] * one[2]:
+        own = f"a write of {named(case, one[0])} takes {_instead_words(one[1], one[2])}"
+        all_words = f"all together {format_duration(cache.full_ns)} instead of {format_duration(cache.usual_ns)}"
+        return _finding(case, settings, cache, f"{own}, {all_words}")
     usual = "" if is_always else f", {format_duration(cache.usual_ns)} at other times"
     return Healthy(
         _NAME,
@@ -167,12 +189,18 @@ def _judge(case: Case, settings: Settings, cache: _Cache) -> Outcome:
     )
 
 
-def _finding(case: Case, settings: Settings, cache: _Cache) -> Finding:
+def _instead_words(full_ns: float, usual_ns: float) -> str:
+    """'12.0 ms instead of 300 µs (medians)'."""
+    full = format_duration(full_ns)
+    return f"{full} instead of {format_duration(usual_ns)} (medians)" if np.isfinite(usual_ns) else f"{full} (median)"
+
+
+def _finding(case: Case, settings: Settings, cache: _Cache, takes: str) -> Finding:
+    """`takes` says what a write takes while it is full, and else."""
     start, end = ends(cache.series, cache.full) or (None, None)
     writers = cache.writers()
     is_short = cache.time_share < settings["time_share_real"]
     is_always = not np.isfinite(cache.usual_ns)
-    instead = f"instead of {format_duration(cache.usual_ns)} (medians)" if not is_always else "(median)"
     return Finding(
         rule=_NAME,
         severity=Severity.INFO if is_short else Severity.WARNING,
@@ -180,7 +208,7 @@ def _finding(case: Case, settings: Settings, cache: _Cache) -> Finding:
         title=f"{headed(opening(case, cache.entity))} write cache full {format_ratio(cache.time_share)} of the time",
         summary=(
             f"For {format_span(cache.lasted_s * NS_PER_S)} in all the write cache of {named(case, cache.entity)} has "
-            f"no room, and a write takes {format_duration(cache.full_ns)} {instead}."
+            f"no room, and {takes}."
             f"{_writer_words(case, writers)}{_pace_words(cache)}"
         ),
         why="A full cache takes a write only when the drives have taken another one: it then hides nothing of them.",
