@@ -15,7 +15,8 @@ Evidence
     Operations and latency over at least 30 intervals in which the load went up and down: iostat -x -t, esxtop -b,
     EVAperf, perfmon. A capture of a quiet hour shows no knee, nor does a backup that is switched on and off: what lies
     between the two loads was not seen. A knee below the least load is not told, nor one of a controller whose processor
-    is known to be less than half busy: what changed there was something else, such as a rebuild.
+    is known to be less than half busy: what changed there was something else. Times in which the array's log has a
+    rebuild running or a controller failed are left out, if enough is left.
 
 When it is wrong
     Load is counted in operations: where the mix of sizes or of reads and writes differs at high load, the knee is that
@@ -42,6 +43,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import median, weighted_mean
 from storscope.diagnose.rules._load import between, headed, kind_word, named, rows_sql
+from storscope.diagnose.rules._other_states import other_states
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
@@ -65,6 +67,8 @@ _OTHERS_R_MIN = 0.2
 _BUSY_MIN = 0.5
 """How busy a server is at least when waiting doubles an operation's time (M/M/1; several servers later)."""
 _HOUR_NS = 3_600 * NS_PER_S
+_NOW_MIN = 3
+"""Intervals that say how things stand, at least (ours)."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class _Subject:
     latency_ns: FloatArray
     column: int | None
     """Its place in the grid; None of entities added up."""
+    left_out_ns: int = 0
+    """How long the array was in another state; ops and latency of that time are NaN."""
 
     @property
     def is_sum(self) -> bool:
@@ -141,7 +147,22 @@ def _subjects(case: Case) -> dict[str, list[_Subject]]:
         order = np.argsort(-grid.waiting.sum(axis=0), kind="stable")[:_ENTITIES_MAX]
         found[grid.system] += [_single(case, grid, int(column)) for column in order]
     usable = {system: [one for one in subjects if _timed(one) >= INTERVALS_MIN] for system, subjects in found.items()}
-    return {system: subjects for system, subjects in usable.items() if subjects}
+    return {system: [_as_usual(case, one) for one in subjects] for system, subjects in usable.items() if subjects}
+
+
+def _as_usual(case: Case, subject: _Subject) -> _Subject:
+    """Without the times of a rebuild or of a failed controller: latency then has another cause than the load.
+
+    Where too little is left to tell how it goes and how things stand, it is of all the time.
+    """
+    other = subject.grid.inside(other_states(case, subject.grid.system))
+    known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns)
+    left = known & ~other
+    if not (known & other).any() or left.sum() < INTERVALS_MIN or (_lately(subject.grid)[0] & left).sum() < _NOW_MIN:
+        return subject
+    ops, latency_ns = (np.where(other, np.nan, values) for values in (subject.ops, subject.latency_ns))
+    left_out_ns = int(other.sum()) * subject.grid.step_ns
+    return replace(subject, ops=ops, latency_ns=latency_ns, left_out_ns=left_out_ns)
 
 
 def _all_words(grid: Grid) -> str:
@@ -244,7 +265,9 @@ def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]
     if flat:
         return Healthy(_NAME, _no_limit(*flat[0]))
     if unseen:
-        return NotEvaluated(_NAME, _no_knee(*unseen[0]))
+        subject = unseen[0][0]
+        left_out = f"; left out: {_other_words(subject)}" if subject.left_out_ns else ""
+        return NotEvaluated(_NAME, _no_knee(*unseen[0]) + left_out)
     return NotEvaluated(_NAME, f"entities of {system} whose latency goes with their own load and not with others'")
 
 
@@ -331,13 +354,19 @@ def _now(case: Case, subject: _Subject, sustained_ns: float) -> tuple[BoolArray,
     known = np.isfinite(subject.ops)
     lasting = [one for one in bad_windows(case).get(grid.system, []) if one[1] - one[0] >= sustained_ns]
     inside = grid.inside(lasting[-1:]) & known
-    if inside.sum() >= 3:
+    if inside.sum() >= _NOW_MIN:
         return inside, "in the last bad window"
+    lately, when = _lately(grid)
+    return lately & known, when
+
+
+def _lately(grid: Grid) -> tuple[BoolArray, str]:
+    """The last hour, or the last quarter of a capture that is shorter than four."""
     times: IntArray = grid.time_ns
     end, span = int(times[-1]) + grid.step_ns, int(times[-1]) + grid.step_ns - int(times[0])
     if span >= 4 * _HOUR_NS:
-        return (times >= end - _HOUR_NS) & known, "in the last hour"
-    return (times >= end - span // 4) & known, f"in the last {format_span(span // 4)}"
+        return times >= end - _HOUR_NS, "in the last hour"
+    return times >= end - span // 4, f"in the last {format_span(span // 4)}"
 
 
 def _severity(settings: Settings, state: _State) -> Severity | None:
@@ -384,13 +413,23 @@ def _room(state: _State) -> str:
     return (
         f"Load of {state.subject.words} is below its limit: {_knee_words(state)}; the {format_rate(state.load)} "
         f"{state.when} leave {format_ratio(free.estimate)} of it free ({between(free, format_ratio)})."
+        f"{_left_out_words(state.subject)}"
     )
+
+
+def _left_out_words(subject: _Subject) -> str:
+    return f" Left out: {_other_words(subject)}." if subject.left_out_ns else ""
+
+
+def _other_words(subject: _Subject) -> str:
+    return f"{format_span(subject.left_out_ns)} in which a rebuild ran or a controller had failed"
 
 
 def _no_limit(subject: _Subject, knee: Knee) -> str:
     return (
         f"No limit of {subject.words} within {format_rate(knee.load_max)}: latency stays flat from "
         f"{format_rate(knee.load_min)} up to it, {format_duration(knee.latency_min_load_ns)} at the least load."
+        f"{_left_out_words(subject)}"
     )
 
 
@@ -430,7 +469,8 @@ def _finding(case: Case, settings: Settings, severity: Severity, states: list[_S
             f"{_mix_words(state)}The curve's pole, the most it can do, is extrapolated to about "
             f"{format_rate(state.knee.capacity.estimate)} ({between(state.knee.capacity, format_rate)}). "
             f"{_good_words(state)}{_others(states)}"
-        ).strip(),
+        ).strip()
+        + _left_out_words(subject),
         why=(
             "Beyond the knee every operation more makes all others wait; there is no room for a failure or for growth."
             if state.harmful
