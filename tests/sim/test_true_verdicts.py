@@ -124,6 +124,20 @@ def test_a_queue_that_is_full_because_of_one_behind_it_is_told_as_its_effect(tmp
     assert host.weight < port.weight
 
 
+def test_full_ports_of_one_controller_say_nothing_of_what_goes_to_the_other(tmp_path: Path) -> None:
+    """More places in the host bring a third more: reads of w go past the ports that are full."""
+    design = _TWO_CONTROLLERS.replace("count = 8", "count = 32").replace("raid10", "raid0")
+    design = design.replace('"A", cost_per_op = "400 us"', '"A", queue_limit = 6')
+    design = design.replace('"B", cost_per_op = "400 us"', '"B", queue_limit = 24')
+    design = design.replace('name = "h"', 'name = "h", queue_limit = 20')
+    verdict = _verdict(tmp_path, [Stream(Mix((AccessSpec(8192),)), Closed(16), name="a")], design)
+    host = next(one for one in _of(verdict, "host-queue-full") if "on 1 host" in one.title)
+    assert "only move the waiting" not in host.summary
+    assert host.summary.endswith("Full meanwhile are the 6 places of ports of controller A, too: what goes there would "
+                                 "only wait there.")  # fmt: skip
+    assert host.remedy.startswith("Spread the load")
+
+
 _TWO_CONTROLLERS = """\
 name = "array"
 drives.c = { kind = "curve", size = "20 GiB", block = "8 KiB", reads = [{ qd = 1, iops = 1000 }] }

@@ -112,25 +112,60 @@ def _limited(case: Case) -> list[Series]:
     return [found[entity] for entity in sorted(found)]
 
 
-def _full_behind(queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
-    """The last queues, behind one of a host or a LUN, that are full most of the time that it is.
+def _full_behind(case: Case, queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
+    """The last queues that all behind one of a host or a LUN come to, and that are full most of the time that it is.
 
-    Ports are not told apart by who passes them: for what goes elsewhere they say nothing.
+    Ports are not told apart by who passes them: all that are in use have to be full.
     """
     own = queue.series.entity
-    for word in reversed(_IN_TURN[_IN_TURN.index(queue.word) + 1 :]):
-        there = [one for one in judged if one.word == word and one.series.entity.system == own.system]
-        hosts = (own.name, own.name.partition("/")[0])
-        passed = [one for one in there if word == "port" or one.series.entity.name in hosts]
-        found = [one for one in passed if not one.is_often and _meanwhile(queue, one) >= _MOST]
-        if found:
+    ports = _full_ports(queue, judged)
+    if ports and len(ports) >= _ports_in_use(case, own.system, judged):
+        return ports
+    for word in ("host", "adapter"):
+        hosts = (own.name, own.name.partition("/")[0]) if _comes_before(queue, word) else ()
+        found = [one for one in _of(word, own.system, judged) if one.series.entity.name in hosts]
+        if found and all(_is_full_with(queue, one) for one in found):
             return found
     return []
 
 
-def _held_by(queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
+def _full_ports(queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
+    """Ports that are full most of the time that a queue before them is."""
+    ports = _of("port", queue.series.entity.system, judged) if _comes_before(queue, "port") else []
+    return [one for one in ports if _is_full_with(queue, one)]
+
+
+def _ports_in_use(case: Case, system: str, judged: Sequence[_Full]) -> int:
+    """Of so many controllers ports are used, whether they have a limit or not."""
+    limited = sum(greatest(one.series["queue_depth_mean"]) > 0 for one in _of("port", system, judged))
+    told = case.series("controller", needs=("ops_per_s",))
+    working = sum(one.system == system and greatest(series["ops_per_s"]) > 0 for one, series in told.items())
+    return max(limited, working)
+
+
+def _of(word: str, system: str, judged: Sequence[_Full]) -> list[_Full]:
+    return [one for one in judged if (one.word, one.series.entity.system) == (word, system)]
+
+
+def _comes_before(queue: _Full, word: str) -> bool:
+    return _IN_TURN.index(queue.word) < _IN_TURN.index(word)
+
+
+def _is_full_with(queue: _Full, other: _Full) -> bool:
+    return not other.is_often and _meanwhile(queue, other) >= _MOST
+
+
+def _held_by(case: Case, queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
     """The queues that are full because this one is."""
-    return [one for one in judged if any(behind is queue for behind in _full_behind(one, judged))]
+    return [one for one in judged if any(behind is queue for behind in _full_behind(case, one, judged))]
+
+
+def _partly_words(case: Case, ports: Sequence[_Full]) -> str:
+    """Of ports that are full beside others that are not."""
+    if not ports:
+        return ""
+    full = joined([_places_words(case, one) for one in ports], 3)
+    return f" Full meanwhile are {full}, too: what goes there would only wait there."
 
 
 def _queued_meanwhile(queue: _Full, other: _Full) -> float:
@@ -209,7 +244,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
     quiet = _latency_below(worst.series.where(~worst.filled))
     simulated = is_simulated(case, entities[0].system)
     behind = _busy_behind(case, entities)
-    later, held = _full_behind(worst, judged), _held_by(worst, judged)
+    later, held = _full_behind(case, worst, judged), _held_by(case, worst, judged)
     full_behind = [*(one.words for one in behind), *(_places_words(case, one) for one in later)]
     busy = joined(full_behind, 3) if full_behind else ""
     held_up = sum(_queued_meanwhile(one, worst) for one in held)
@@ -238,6 +273,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
             f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
             f"({format_ratio(share)} of the time){_waiting(bad, waited, _held_words(case, held, held_up))}. "
             f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy, most_used)}"
+            f"{'' if later else _partly_words(case, _full_ports(worst, judged))}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
