@@ -133,6 +133,13 @@ def test_a_job_says_what_a_transfer_looks_like(options: str, expected: tuple[Acc
     ("rw=rw rate_iops=100", Open(200.0, Process.FIXED, 1)),
     ("rw=write bs=64k rate=640k", Open(10.0, Process.FIXED, 1)),
     ("rw=read rate_iops=1k", Open(1024.0, Process.FIXED, 1)),
+    # fio reckons with the least size: at equal intervals in bytes, Poisson arrivals in I/Os.
+    ("rw=read rate_iops=100 bssplit=4k/50:16k/50", Open(40.0, Process.FIXED, 1)),
+    ("rw=read rate_iops=100 bsrange=512-1m", Open(100 * 2 / 2049, Process.FIXED, 1)),
+    ("rw=rw rate_iops=100,60 bssplit=4k/50:16k/50,8k/100", Open(100.0, Process.FIXED, 1)),
+    ("rw=read rate_iops=100 bssplit=4k/50:16k/50 rate_process=poisson", Open(100.0, Process.POISSON, 1)),
+    ("rw=read rate=100k bssplit=4k/50:16k/50", Open(10.0, Process.FIXED, 1)),
+    ("rw=read rate=100k bssplit=4k/50:16k/50 rate_process=poisson", Open(25.0, Process.POISSON, 1)),
     ("rw=read rate_iops=1k kb_base=1000", Open(1000.0, Process.FIXED, 1)),
 ])  # fmt: skip
 def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
@@ -481,6 +488,31 @@ def test_fio_does_not_hold_the_direction_without_a_rate_to_any(rated: int, tmp_p
     per_s = [found[name]["iops"] for name in ("read", "write")]
     assert per_s[rated] == pytest.approx(200, rel=0.1)
     assert per_s[1 - rated] > 400
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("process", ["linear", "poisson"])
+@pytest.mark.parametrize("rate", ["rate_iops=1000", "rate=10000k"])
+def test_a_rate_of_mixed_sizes_is_read_as_fio_holds_it(rate: str, process: str, tmp_path: Path) -> None:
+    options = ["rw=randread", "ioengine=null", "size=1g", "norandommap", "time_based", "runtime=2",
+               "bssplit=4k/50:16k/50", rate, f"rate_process={process}"]  # fmt: skip
+    (tmp_path / "job").write_text("\n".join(["[j]", *options]))
+    done = subprocess.run(["fio", "--output-format=json", "job"], cwd=tmp_path, capture_output=True, check=True)
+    (found,) = json.loads(done.stdout)["jobs"]
+    load = job(" ".join(options)).load
+    assert isinstance(load, Open)
+    assert found["read"]["iops"] == pytest.approx(load.rate_per_s, rel=0.15)
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ("rw=randread rate_iops=100", "least size of reads, 4096 bytes, where the mean is 10240: 40/s in each job"),
+    ("rw=randread rate=100k rate_process=poisson", "rate=100k: fio reckons with the least size of reads"),
+])  # fmt: skip
+def test_a_rate_that_mixed_sizes_make_another_one_is_said(options: str, said: str) -> None:
+    found = losses_of(f"{options} bssplit=4k/50:16k/50")
+    assert said in found
+    assert "writes" not in found
+    assert "reckons" not in losses_of(f"{options} bs=16k")
 
 
 def test_uniform_is_what_nothing_said_means() -> None:

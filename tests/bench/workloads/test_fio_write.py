@@ -92,6 +92,23 @@ def test_with_rates_lines_that_differ_in_randomness_are_jobs_of_their_own() -> N
     ]  # fmt: skip
 
 
+_MIXED_SIZES = (AccessSpec(4096, 0.5, 0.8), AccessSpec(16384, 0.5, 0.8, align_bytes=4096))
+
+
+@pytest.mark.parametrize(("process", "option"), [
+    (Process.FIXED, f"rate={80 * 10240},{20 * 10240}"),
+    (Process.POISSON, "rate_iops=80,20"),
+])  # fmt: skip
+def test_a_rate_of_mixed_sizes_at_equal_intervals_is_one_of_bytes(process: Process, option: str) -> None:
+    """fio's rate_iops would count each I/O as one of 4 KiB, and make 40 instead of 100 a second."""
+    workload = Workload("w", (Stream(Mix(_MIXED_SIZES), Open(100.0, process, 8)),))
+    text, losses = write_fio(Definition("x", (workload,)))
+    assert option in text.splitlines()
+    said = any("it waits longer after a large transfer" in str(loss) for loss in losses)
+    assert said == (process is Process.FIXED)
+    assert read_fio(text).workloads[0].streams[0].load == Open(100.0, process, 8)
+
+
 def written(workload: Workload) -> tuple[str, str]:
     text, losses = write_fio(Definition("x", (workload,)), FioRun(targets=("/dev/x", "/dev/y")))
     return text, "\n".join(map(str, losses))
@@ -348,6 +365,13 @@ def test_fio_reaches_the_rate_and_the_hot_spot(tmp_path: Path) -> None:
     assert len(rows) == pytest.approx(2000, rel=0.03)
     assert sum(row[0] == 0 for row in rows) / len(rows) == pytest.approx(0.7, abs=0.02)
     assert len(hot) / len(rows) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("process", list(Process))
+def test_fio_reaches_the_rate_of_mixed_sizes(process: Process, tmp_path: Path) -> None:
+    rows = run_logged(tmp_path, Stream(Mix(_MIXED_SIZES), Open(500.0, process, 8)), seconds=2)
+    assert len(rows) == pytest.approx(1000, rel=0.15)
 
 
 @pytest.mark.parametrize(

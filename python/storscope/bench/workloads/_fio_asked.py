@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_options import DEFAULT_ENGINE, SYNCHRONOUS
-from storscope.bench.workloads._fio_sizes import sizes_of
+from storscope.bench.workloads._fio_sizes import least_size_of, mean_size_of
 from storscope.bench.workloads._fio_text import integer_of, size_of
 from storscope.domain.load import Closed, Load, Open, Process, ThinkTime
 
@@ -20,7 +20,6 @@ def direction_with_rate(job: GivenOptions, share: float) -> str | None:
 def load_of(job: GivenOptions, share: float, workers: int) -> tuple[Load, float]:
     """The load, and the share of reads that it leaves of `share`. A mix has a rate for both directions or none."""
     depth = _depth(job)
-    process = Process.POISSON if job.text("rate_process", "linear") == "poisson" else Process.FIXED
     rates = [_rate(job, direction) or 0 for direction in (0, 1)]
     total = sum(rate for rate, used in zip(rates, (share > 0, share < 1), strict=True) if used)
     if not total:
@@ -32,7 +31,7 @@ def load_of(job: GivenOptions, share: float, workers: int) -> tuple[Load, float]
     job.losses.approximated(
         f"[{job.name}]", "rate", "fio's rate waits for completions and counts latency from then; arrivals do not"
     )
-    return Open(total * workers, process, depth), share
+    return Open(total * workers, _process(job), depth), share
 
 
 def _depth(job: GivenOptions) -> int:
@@ -58,20 +57,46 @@ def _depth(job: GivenOptions) -> int:
 
 
 def _rate(job: GivenOptions, direction: int) -> float | None:
+    """I/Os per second as fio makes them.
+
+    At equal intervals it holds bytes per second, which are `rate_iops` times the least size (__setup_rate of its
+    init.c): of mixed sizes come fewer I/Os. Poisson arrivals are as many as I/Os of the least size are in these bytes
+    (usec_for_io of its io_u.c): of `rate` come more. Both were measured with fio 3.33.
+    """
+    bytes_per_s, given = _given_rate(job, direction)
+    if not bytes_per_s:
+        return None
+    least, mean = least_size_of(job, direction), mean_size_of(job, direction)
+    by_least = _process(job) is Process.POISSON
+    rate = bytes_per_s / (least if by_least else mean)
+    if least != mean and by_least == (given == "rate"):
+        _note_least(job, direction, given, f"{least} bytes, where the mean is {mean:.0f}: {rate:.4g}/s in each job")
+    elif given == "rate":
+        job.note(given, "bytes per second as I/Os of the mean size per second")
+    return rate
+
+
+def _note_least(job: GivenOptions, direction: int, given: str, what: str) -> None:
+    if (job.reads, job.writes)[direction]:
+        job.note(given, f"fio reckons with the least size of {('reads', 'writes')[direction]}, {what}")
+
+
+def _given_rate(job: GivenOptions, direction: int) -> tuple[int, str]:
+    """Bytes per second as fio counts them, 0 without a rate, and the option that says so."""
     option, *parts = job.pair("rate_iops")
     if option and parts[direction]:
         if other := job.take("rate"):
             job.losses.lost(other.where, other.text, "fio takes no rate beside rate_iops")
-        return integer_of(option, parts[direction], job.where, kb_base=job.kb_base) or None
+        count = integer_of(option, parts[direction], job.where, kb_base=job.kb_base)
+        return count * least_size_of(job, direction), option.name
     option, *parts = job.pair("rate")
     if option and parts[direction]:
-        sizes = sizes_of(job, direction)
-        mean = sum(size * part for size, part in sizes)
-        bytes_per_s = size_of(option, parts[direction], job.where, job.kb_base)
-        if bytes_per_s:
-            job.note("rate", "bytes per second as I/Os of the mean size per second")
-        return bytes_per_s / mean or None
-    return None
+        return size_of(option, parts[direction], job.where, job.kb_base), option.name
+    return 0, ""
+
+
+def _process(job: GivenOptions) -> Process:
+    return Process.POISSON if job.text("rate_process", "linear") == "poisson" else Process.FIXED
 
 
 def pauses_of(job: GivenOptions, load: Load) -> tuple[ThinkTime | None, int, int]:

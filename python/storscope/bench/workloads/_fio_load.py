@@ -1,11 +1,14 @@
 """How much a fio job asks for: its depth, or its rate.
 
-fio's rates are integers for each job and direction; they wait for completions.
+fio's rates are integers for each job and direction; they wait for completions. At equal intervals they are bytes per
+second: `rate_iops` counts each I/O as one of the least size (__setup_rate of fio's init.c; fio 3.33, 4 and 16 KiB in
+equal parts, rate_iops=300: 120/s). Where sizes differ, their bytes per second are written.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_parts import Part
 from storscope.bench.workloads.loss import LossList
@@ -33,15 +36,41 @@ def rate_options(load: Open, part: Part, share: float, where: str, losses: LossL
     reason = "fio's rate waits for completions and counts latency from then, not from the arrival"
     losses.approximated(f"{where}.load", f"{load.rate_per_s:g} arrivals/s", reason)
     reads = part.reads
+    if load.process is Process.FIXED and _sizes_differ(part):
+        return [_bytes_per_s(per_job, part, where, losses)]
     rates = [max(1, round(per_job * part)) if part else 0 for part in (reads, 1 - reads)]
     if abs(sum(rates) - per_job) > 1e-3 * per_job:
         what = f"{per_job:g}/s for each job"
         losses.approximated(f"{where}.load", what, f"rounded to {sum(rates)}/s: fio's rates are integers")
-    options = ["rate_iops=" + (str(max(rates)) if 0 in rates else f"{rates[0]},{rates[1]}")]
+    options = [f"rate_iops={_of_directions(rates)}"]
     if load.process is Process.POISSON:
         options.append("rate_process=poisson")
         _note_poisson(max(rates), where, losses)
     return options
+
+
+def _of_directions(rates: Sequence[int]) -> str:
+    """Of reads and of writes; one number where there are none of the others."""
+    return str(max(rates)) if 0 in rates else f"{rates[0]},{rates[1]}"
+
+
+def _sizes_differ(part: Part) -> bool:
+    """Whether the reads, or the writes, have several sizes."""
+    reads = {line.size_bytes for line in part.lines if line.read_share > 0}
+    writes = {line.size_bytes for line in part.lines if line.read_share < 1}
+    return max(len(reads), len(writes)) > 1
+
+
+def _bytes_per_s(per_job: float, part: Part, where: str, losses: LossList) -> str:
+    """The rate of each process as bytes, which fio holds whatever the sizes are."""
+    what = f"{per_job:g}/s of several sizes at equal intervals"
+    losses.approximated(f"{where}.load", what, "fio has bytes per second: it waits longer after a large transfer")
+    rates = [0.0, 0.0]
+    for line in part.lines:
+        bytes_per_s = per_job * line.transfer_weight / part.weight * line.size_bytes
+        rates[0] += bytes_per_s * line.read_share
+        rates[1] += bytes_per_s * (1 - line.read_share)
+    return f"rate={_of_directions([max(1, round(rate)) if rate else 0 for rate in rates])}"
 
 
 def _note_poisson(rate: int, where: str, losses: LossList) -> None:

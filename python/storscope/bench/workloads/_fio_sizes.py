@@ -6,6 +6,7 @@ Without `bs_unaligned` fio rounds them down to multiples of the direction's leas
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
@@ -27,6 +28,20 @@ def sizes_of(job: GivenOptions, direction: int) -> tuple[tuple[int, float], ...]
     if plain and sizes[direction]:
         return ((_size(job, plain, sizes[direction]), 1.0),)
     return ((_DEFAULT_SIZE, 1.0),)
+
+
+def least_size_of(job: GivenOptions, direction: int) -> int:
+    """The least of them, also where `sizes_of` has fewer sizes stand for a long range."""
+    split, *splits = job.pair("bssplit")
+    ranged, *ranges = job.pair("bsrange")
+    if ranged and ranges[direction] and not (split and splits[direction]):
+        return _size(job, ranged, ranges[direction].partition("-")[0])
+    return min(size for size, _ in sizes_of(job, direction))
+
+
+def mean_size_of(job: GivenOptions, direction: int) -> float:
+    """Their mean in bytes."""
+    return math.fsum(size * share for size, share in sizes_of(job, direction))
 
 
 def _size(job: GivenOptions, option: Option, text: str) -> int:
