@@ -178,6 +178,13 @@ def test_parts_of_a_store_are_compared(lab: Path) -> None:
     assert repr(comparison.pairs[0]).endswith(": iops>")
 
 
+def test_the_outcome_of_a_row_is_a_word_as_that_of_all_is(lab: Path) -> None:
+    """Else a program that looks for rows that are 'worse' would find none."""
+    comparison = storscope.compare("run=base-*", "run=slow-*", store=lab, metrics="iops")
+    (row,) = comparison.pairs[0].rows
+    assert (comparison.outcome, row.outcome, f"{row.outcome}") == ("worse", "worse", "worse")
+
+
 def test_simulated_runs_are_repetitions_and_a_slower_design_is_worse() -> None:
     slower = SMALL.replace("count = 8", "count = 4")
     before, after = ([_simulated(design, seed, "30s") for seed in (1, 2, 3)] for design in (SMALL, slower))

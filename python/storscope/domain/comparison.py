@@ -20,8 +20,8 @@ BEFORE: Final = "before"
 AFTER: Final = "after"
 
 
-class Outcome(enum.Enum):
-    """What may be said of a difference."""
+class Outcome(enum.StrEnum):
+    """What may be said of a difference. A word, as the outcome of a whole comparison is."""
 
     BETTER = "better"
     WORSE = "worse"
