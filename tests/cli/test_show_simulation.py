@@ -173,6 +173,33 @@ def test_lines_of_an_animation_fit_the_terminal_and_the_legend_explains_them(tmp
     assert times[-1] > 2.9
 
 
+def _animated(tmp_path: Path, *options: str) -> tuple[str, list[str]]:
+    """What is said of the lines, and the times before them."""
+    lines = _run(tmp_path, "--animate", *options).stdout.splitlines()
+    said = next(line for line in lines if line.startswith("a column is"))
+    return said, [line.split()[0] for line in lines if "│" in line]
+
+
+@pytest.mark.parametrize(("duration", "slice_length", "first"), [
+    ("300ms", "1.5ms", ["0.0000", "0.0015", "0.0030"]),
+    ("300ms", "1ms", ["0.000", "0.001", "0.002"]),
+    ("2s", "250ms", ["0.00", "0.25", "0.50"]),
+])  # fmt: skip
+def test_the_times_of_lines_differ_however_short_they_are(
+    duration: str, slice_length: str, first: list[str], tmp_path: Path
+) -> None:
+    _, times = _animated(tmp_path, "--duration", duration, "--slice", slice_length)
+    assert times[:3] == first
+    assert len(set(times)) == len(times)
+
+
+def test_slices_that_are_longer_than_was_asked_for_are_told_so(tmp_path: Path) -> None:
+    said, _ = _animated(tmp_path, "--duration", "3s", "--slice", "1ms")
+    assert "a line is 2 ms, joined from 1 ms: a run keeps at most 2,048 slices;" in said
+    said, _ = _animated(tmp_path, "--duration", "3s", "--slice", "1s")
+    assert "a line is 1 s;" in said
+
+
 def test_one_capture_in_a_store_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _run(tmp_path, "--duration", "2s")
     assert run(["store", "info", "--store", str(tmp_path / "store")]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -76,8 +77,9 @@ def animate(simulated: Simulated, *, err: bool = False, width: int | None = None
     rows = {place: _row(slices[place], fold) for stretch in stretches for place in stretch}
     top = max(max(values) for values in rows.values())
     spares = sum(one["is_spare"] for one in simulated.array["components"])
-    for line in _legend(fold, top, queue["slice_ns"], spares):
+    for line in _legend(fold, top, _line_words(simulated), spares):
         click.echo(line, err=err)
+    decimals = decimals_of(queue["slice_ns"])
     is_watched = is_terminal(sys.stderr if err else sys.stdout)
     pause_s = _WATCHED_S / len(rows) if is_watched else 0.0
     for number, stretch in enumerate(stretches):
@@ -85,8 +87,15 @@ def animate(simulated: Simulated, *, err: bool = False, width: int | None = None
             click.echo(f"{'...':>10}", err=err)
         for place in stretch:
             at_s = (queue["start_ns"] + place * queue["slice_ns"]) / NS_PER_S
-            click.echo(f"{at_s:9.2f} s {_bars(rows[place], fold, top)} {sum(slices[place]):.0f}", err=err)
+            click.echo(f"{at_s:9.{decimals}f} s {_bars(rows[place], fold, top)} {sum(slices[place]):.0f}", err=err)
             time.sleep(pause_s)
+
+
+def decimals_of(slice_ns: int) -> int:
+    """How many decimals of a second tell neighbouring slices apart: two, more for slices of less than 10 ms."""
+    needed = math.ceil(math.log10(NS_PER_S / slice_ns))
+    is_whole = slice_ns * 10 ** max(0, needed) % NS_PER_S == 0
+    return max(2, needed if is_whole else needed + 1)
 
 
 def _groups(simulated: Simulated) -> list[tuple[str, int]]:
@@ -102,15 +111,29 @@ def _row(slice_: Sequence[float], fold: Fold) -> list[float]:
     return [max(slice_[drive] for drive in column) for column in fold.columns]
 
 
-def _legend(fold: Fold, top: float, slice_ns: int, spares: int) -> list[str]:
+def _line_words(simulated: Simulated) -> str:
+    """How long a line is, and why it is longer than a slice was to be."""
+    plan, slice_ns = simulated.plan, simulated.array["queue"]["slice_ns"]
+    if plan.slice_ns is None or slice_ns == plan.slice_ns:
+        return _length(slice_ns)
+    return f"{_length(slice_ns)}, joined from {_length(plan.slice_ns)}: a run keeps at most {plan.slices:,} slices"
+
+
+def _length(ns: int) -> str:
+    """A length, exactly where it is not short."""
+    if ns >= NS_PER_S:
+        return f"{ns / NS_PER_S:g} s"
+    return f"{ns / NS_PER_MS:g} ms" if ns >= NS_PER_MS else format_duration(ns)
+
+
+def _legend(fold: Fold, top: float, line: str, spares: int) -> list[str]:
     column = "a drive" if fold.per_column == 1 else f"{fold.per_column} drives, of which the fullest is shown"
     groups = ", ".join(f"{name} {count}" for name, count, _ in fold.groups) + (f" ({spares} spare)" if spares else "")
     steps = len(_SHADES) - 1
     marks = "  ".join(f"{_SHADES[step]} {_amount(top * step / steps)}" for step in range(1, steps + 1))
-    length = f"{slice_ns / NS_PER_MS:g} ms" if slice_ns >= NS_PER_MS else format_duration(slice_ns)
     return [
         click.style("\nrequests at each drive over time", bold=True),
-        f"a column is {column}; a line is {length}; drives by group: {groups}; last in a line: all requests at drives",
+        f"a column is {column}; a line is {line}; drives by group: {groups}; last in a line: all requests at drives",
         f"about so many at a drive: blank 0  {marks}",
     ]
 

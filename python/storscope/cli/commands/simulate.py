@@ -97,7 +97,10 @@ class CountType(click.ParamType[int]):
 @click.option("--schedule", "schedule_path", metavar="FILE", help="TOML: what changes during the run.")
 @click.option("--animate", is_flag=True, help="Show the queue of every drive over time.")
 @click.option(
-    "--slice", "slice_s", type=DurationType(), help="Resolution of the drives' queues. [default: 20ms or less]"
+    "--slice",
+    "slice_s",
+    type=DurationType(),
+    help="Resolution of the drives' queues; coarser of long runs. [default: 20ms or less]",
 )
 @click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Diagnose the run; write a page.")
 @replace_option("Replace the FILE of --report also if it is no earlier report of storscope.", of="report")
