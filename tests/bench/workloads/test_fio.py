@@ -175,6 +175,8 @@ def test_only_the_writes_are_flushed_where_they_alone_have_a_rate() -> None:
 
 @pytest.mark.parametrize(("options", "reason"), [
     ("rw=randread", "visits each block once"),
+    ("rw=randread random_distribution=random", "visits each block once"),
+    ("rw=randread norandommap=0", "approximated: [j] line 3: norandommap=0: fio visits each block once"),
     ("rw=rw", "each have a sequential position"),
     ("rw=read iodepth=8", "keeps one I/O outstanding"),
     ("rw=read size=20%", "a share of a target"),

@@ -168,9 +168,8 @@ class JobReader(GivenOptions):
         if self.modifier.isdigit() and int(self.modifier) > 1:
             self.note("rw", "a new random offset every n transfers; here with that probability")
             share /= int(self.modifier)
-        if "norandommap" not in self.options and "random_distribution" not in self.options:
+        if not self.flag("norandommap") and self.text("random_distribution", "random") == "random":
             self.note("norandommap", "fio visits each block once before any a second time; here offsets repeat")
-        self.take("norandommap")
         return share
 
     # Data -----------------------------------------------------------------------------------------------------------
