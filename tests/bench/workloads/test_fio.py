@@ -125,6 +125,11 @@ def test_a_job_says_what_a_transfer_looks_like(options: str, expected: tuple[Acc
     assert lines(job(options)) == expected
 
 
+def test_offsets_of_a_long_range_of_sizes_are_multiples_of_its_least() -> None:
+    """A hundred sizes stand for 512 B to 1 MiB, of which the least is 5 KiB; fio aligns to 512 B."""
+    assert {line.effective_align_bytes for line in lines(job("rw=randread bsrange=512-1m"))} == {512}
+
+
 @pytest.mark.parametrize(("options", "load"), [
     ("rw=read iodepth=32 ioengine=io_uring", Closed(32)),
     ("rw=read iodepth=32", Closed(1)),

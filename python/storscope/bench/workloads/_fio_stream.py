@@ -17,7 +17,7 @@ from storscope.bench.workloads._fio_flush import flush_of
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_options import OTHER_ENGINES
 from storscope.bench.workloads._fio_places import offsets_of, places_of
-from storscope.bench.workloads._fio_sizes import sizes_of
+from storscope.bench.workloads._fio_sizes import least_size_of, sizes_of
 from storscope.bench.workloads._fio_text import Section, integer_of, size_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.units import format_bytes
@@ -153,7 +153,7 @@ class JobReader(GivenOptions):
             return _Side(sizes, random_share, 0)
         option, *parts = self.pair("blockalign")
         align = size_of(option, parts[direction], self.where, self.kb_base) if option and parts[direction] else 0
-        return _Side(sizes, random_share, align or min(size for size, _ in sizes))
+        return _Side(sizes, random_share, align or least_size_of(self, direction))
 
     def _random_share(self, direction: int) -> float:
         if not self.random:
