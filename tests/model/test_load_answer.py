@@ -33,6 +33,22 @@ def test_a_limit_that_no_load_meets_is_told_with_the_lightest_load_that_tells_it
     assert crossing_of(goal, visits, "").reason == "not even 500 /s meet it: p99 was 60.0 µs there"
 
 
+def test_a_limit_that_is_not_reached_is_told_up_to_the_highest_load_that_tells_the_figure() -> None:
+    """It has been told of the highest visit, which had too few requests in time for a p99."""
+    visits = [_unlike(500, mean=2e4, p99=6e4), _unlike(900, mean=4e4, p99=2e5), _unlike(1400, mean=9e4, p99=None)]
+    goal = Goal(Objective(P99, 5e6), crossing=Bounds(2000.0, 1900.0, 2100.0), fit=cast(CurveFit, object()))
+    said = crossing_of(goal, visits, "").reason
+    assert said == "up to 900 /s, the highest load that tells the p99, the p99 stays below 5.00 ms"
+    said = crossing_of(goal, visits[:2], "").reason
+    assert said == "up to 900 /s, the highest load that could be measured, the p99 stays below 5.00 ms"
+
+
+def test_a_limit_that_no_load_meets_is_not_told_with_a_visit_that_was_disturbed() -> None:
+    visits = [_unlike(100, mean=8e5, p99=1.34e8), _unlike(500, mean=2e4, p99=6e4), _unlike(900, mean=4e4, p99=2e5)]
+    goal = Goal(Objective(P99, 1e4), crossing=Bounds(0.0, 0.0, 0.0), fit=cast(CurveFit, object()))
+    assert crossing_of(goal, visits, "", [0]).reason == "not even 500 /s meet it: p99 was 60.0 µs there"
+
+
 def test_no_time_is_asked_for_where_even_the_means_are_above_the_limit() -> None:
     visits = [_unlike(rate, mean=2e4, p99=6e4 if rate > 50 else None) for rate in range(10, 70, 5)]
     found = crossing_of(Goal(Objective(P99, 1.0)), visits, "").reason

@@ -34,15 +34,15 @@ _WALL_HALF_WIDTH = 0.03
 20 searches of a limit by tokens the intervals of resamples alone held it in 13, with this in 19."""
 
 
-def crossing_of(goal: Goal, visits: Sequence[Visit], ended: str) -> Crossing:
-    """The load, or the reason why none is given."""
+def crossing_of(goal: Goal, visits: Sequence[Visit], ended: str, left_out: Collection[int] = ()) -> Crossing:
+    """The load, or the reason why none is given. `left_out` are places of visits that do not count for the figure."""
     basis = goal.basis + goal.figure.name
     limit_ns = goal.objective.limit_ns if goal.objective else None
     if goal.fit is None or goal.crossing is None:
         return Crossing(basis, limit_ns, None, _why_no_curve(goal, visits, ended))
     if limit_ns is None:
         limit_ns = float(np.exp(goal.target_log(goal.fit)[0]))
-    reason = _why_none(goal, goal.crossing, visits, limit_ns)
+    reason = _why_none(goal, goal.crossing, visits, limit_ns, left_out)
     return Crossing(basis, limit_ns, None if reason else _widened(goal.fit, goal.crossing), reason)
 
 
@@ -99,24 +99,32 @@ def _why_not_told(goal: Goal, valid: Sequence[Visit], told: Sequence[Visit]) -> 
     return f", for which {needed:,} {_WHAT[goal.figure.direction]} in time are needed; allow more time (--max-duration)"
 
 
-def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: float) -> str:
-    """Why the crossing of the curve is no answer; empty if it is one."""
-    measured = [visit for visit in visits if visit.kind is not PointKind.INVALID]
-    top = max(measured, key=lambda visit: visit.offered_per_s)
+def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: float, left_out: Collection[int]) -> str:
+    """Why the crossing of the curve is no answer; empty if it is one. Only visits that tell the figure say anything."""
+    telling = [visit for visit in visits if figure_of(visit, goal.figure, goal.basis) is not None]
+    counting = [visit for place, visit in enumerate(visits) if place not in left_out and visit in telling] or telling
+    top = max(counting, key=lambda visit: visit.offered_per_s)
     if found.estimate > _BEYOND_TOP * top.offered_per_s:
         return (
-            f"up to {format_rate(top.offered_per_s, '/s')}, the highest load that could be measured, the "
+            f"up to {format_rate(top.offered_per_s, '/s')}, the highest load {_measured(goal, visits, top)}, the "
             f"{goal.figure.name} stays below {format_duration(limit_ns)}{_above_that(visits, top)}"
         )
-    light = min(measured, key=lambda visit: visit.offered_per_s)
+    light = min(counting, key=lambda visit: visit.offered_per_s)
     if found.estimate <= 0 or found.estimate < light.offered_per_s / 2:
-        return _not_even(measured, goal.figure, goal.basis)
+        return _not_even(counting, goal.figure, goal.basis)
     if found.half_width_ratio > _WIDE:
         return (
             f"it is somewhere from {format_rate(found.low, '/s')} to {format_rate(found.high, '/s')}: latency varied "
             "more from visit to visit than with the load"
         )
     return ""
+
+
+def _measured(goal: Goal, visits: Sequence[Visit], top: Visit) -> str:
+    """How the highest load that tells a figure is called: visits of higher ones may tell other figures."""
+    others = (visit for visit in visits if visit.kind is not PointKind.INVALID)
+    is_highest = all(visit.offered_per_s <= top.offered_per_s for visit in others)
+    return "that could be measured" if is_highest else f"that tells the {goal.figure.name}"
 
 
 def _not_even(visits: Sequence[Visit], figure: LatencyFigure, basis: str) -> str:

@@ -225,7 +225,8 @@ def search(
 
     def crossing(goal: Goal) -> Crossing:
         left_out = goal.left_out(visits.made, light_guess_ns)
-        return replace(crossing_of(goal, visits.made, visits.ended), left_out=left_out)
+        found = crossing_of(goal, visits.made, visits.ended, [place for place, _ in left_out])
+        return replace(found, left_out=left_out)
 
     knee = crossing(found.knee)
     capacity = None if fit is None else bounds_of(fit.capacity, len(visits.made))
