@@ -49,6 +49,17 @@ def test_a_limit_that_no_load_meets_is_not_told_with_a_visit_that_was_disturbed(
     assert crossing_of(goal, visits, "", [0]).reason == "not even 500 /s meet it: p99 was 60.0 µs there"
 
 
+def test_a_limit_that_some_visits_meet_is_not_said_to_be_met_by_none() -> None:
+    """'flush-p99 < 10 ms: not even 1,181 /s meet it: flush-p99 was 3.85 ms there', of a busy machine."""
+    p99s_ns = {1181: 3.85e6, 3413: 3.2e6, 7186: 7.2e7, 7565: 6.1e6, 9177: 5.6e7}
+    visits = [_unlike(rate, mean=1e5, p99=p99_ns) for rate, p99_ns in p99s_ns.items()]
+    goal = Goal(Objective(P99, 1e7), crossing=Bounds(0.0, 0.0, 0.0), fit=cast(CurveFit, object()))
+    assert crossing_of(goal, visits, "").reason == (
+        "3 of 5 visits were below 10.0 ms, up to 7,565 /s, the others not: "
+        "latency varied more from visit to visit than with the load"
+    )
+
+
 def test_no_time_is_asked_for_where_even_the_means_are_above_the_limit() -> None:
     visits = [_unlike(rate, mean=2e4, p99=6e4 if rate > 50 else None) for rate in range(10, 70, 5)]
     found = crossing_of(Goal(Objective(P99, 1.0)), visits, "").reason

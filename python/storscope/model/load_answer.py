@@ -17,6 +17,7 @@ from storscope.model.load_figures import figure_of, requests_of
 from storscope.model.load_goal import Goal
 
 _WHAT = {None: "requests", "read": "reads", "write": "writes", "flush": "flushes"}
+_VARIED = "latency varied more from visit to visit than with the load"
 _WIDE = 0.5
 """An estimate that may be wrong by so much is none."""
 _DOUBTFUL = 0.07
@@ -111,12 +112,9 @@ def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: floa
         )
     light = min(counting, key=lambda visit: visit.offered_per_s)
     if found.estimate <= 0 or found.estimate < light.offered_per_s / 2:
-        return _not_even(counting, goal.figure, goal.basis)
+        return _met_by_some(goal, counting, limit_ns) or _not_even(counting, goal.figure, goal.basis)
     if found.half_width_ratio > _WIDE:
-        return (
-            f"it is somewhere from {format_rate(found.low, '/s')} to {format_rate(found.high, '/s')}: latency varied "
-            "more from visit to visit than with the load"
-        )
+        return f"it is somewhere from {format_rate(found.low, '/s')} to {format_rate(found.high, '/s')}: {_VARIED}"
     return ""
 
 
@@ -125,6 +123,18 @@ def _measured(goal: Goal, visits: Sequence[Visit], top: Visit) -> str:
     others = (visit for visit in visits if visit.kind is not PointKind.INVALID)
     is_highest = all(visit.offered_per_s <= top.offered_per_s for visit in others)
     return "that could be measured" if is_highest else f"that tells the {goal.figure.name}"
+
+
+def _met_by_some(goal: Goal, visits: Sequence[Visit], limit_ns: float) -> str:
+    """Why a curve that is above the limit at any load is no answer; empty where no visit was below it."""
+    valid = [visit for visit in visits if visit.kind is PointKind.VALID]
+    met = [visit for visit in valid if (figure_of(visit, goal.figure, goal.basis) or math.inf) < limit_ns]
+    if not met:
+        return ""
+    return (
+        f"{len(met)} of {len(visits)} visits were below {format_duration(limit_ns)}, up to "
+        f"{format_rate(max(visit.offered_per_s for visit in met), '/s')}, the others not: {_VARIED}"
+    )
 
 
 def _not_even(visits: Sequence[Visit], figure: LatencyFigure, basis: str) -> str:
