@@ -40,11 +40,7 @@ def _depth(job: GivenOptions) -> int:
     if engine in SYNCHRONOUS and depth > 1:
         job.note("iodepth", f"{engine} keeps one I/O outstanding whatever iodepth says; taken as 1")
         depth = 1
-    low = job.number("iodepth_low", 0)
-    if 0 < low < depth:
-        option = job.options["iodepth_low"]
-        reason = f"fio lets {depth} in flight drain to {low} before it sends more; here each is followed by the next"
-        job.losses.lost(option.where, option.text, reason)
+    _note_draining(job, depth)
     files = len(job.filenames)
     if files > 1:
         each = max(1, depth // files)
@@ -54,6 +50,19 @@ def _depth(job: GivenOptions) -> int:
         )
         depth = each
     return depth
+
+
+def _note_draining(job: GivenOptions, depth: int) -> None:
+    """What lets a queue run low before more is sent: as far as `iodepth_low`, or by so many completions at a time."""
+    low, together = job.number("iodepth_low", 0), job.number("iodepth_batch_complete_min", 1)
+    if 0 < low < depth:
+        option = job.options["iodepth_low"]
+        reason = f"fio lets {depth} in flight drain to {low} before it sends more; here each is followed by the next"
+        job.losses.lost(option.where, option.text, reason)
+    if together > 1 and depth > 1:
+        option, awaited = job.options["iodepth_batch_complete_min"], min(together, depth)
+        reason = f"fio awaits {awaited} of {depth} in flight before it sends more; here each is followed by the next"
+        job.losses.lost(option.where, option.text, reason)
 
 
 def _rate(job: GivenOptions, direction: int) -> float | None:

@@ -30,7 +30,7 @@ ELSEWHERE: dict[str, str] = {
                      "significant-figures", "unit_base", "write_iolog", "disk_util", "clocksource"), _OUTPUT),
     **dict.fromkeys(("ioengine", "direct", "buffered", "thread", "hipri", "fixedbufs", "registerfiles",
                      "sqthread_poll", "sqthread_poll_cpu", "iodepth_batch", "iodepth_batch_submit",
-                     "iodepth_batch_complete", "iodepth_batch_complete_min", "iodepth_batch_complete_max",
+                     "iodepth_batch_complete_max",
                      "cpus_allowed", "cpus_allowed_policy", "cpumask", "numa_cpu_nodes", "numa_mem_policy", "nice",
                      "prio", "prioclass", "cgroup", "cgroup_weight", "cgroup_nodelete", "mem", "iomem", "mem_align",
                      "iomem_align", "hugepage-size", "lockmem", "invalidate", "exitall", "exec_prerun", "exec_postrun",
@@ -121,10 +121,10 @@ OTHER_ENGINES: dict[str, str] = {
 
 UNDERSTOOD = frozenset({
     "blockalign", "bs", "bs_unaligned", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage",
-    "fdatasync", "flow", "flow_id", "flow_sleep", "fsync", "iodepth", "iodepth_low", "norandommap", "numjobs", "offset",
-    "offset_increment", "percentage_random", "ramp_time", "random_distribution", "rate", "rate_iops", "rate_process",
-    "runtime", "rw", "rwmixread", "rwmixwrite", "size", "thinktime", "thinktime_blocks", "thinktime_blocks_type",
-    "verify", "zero_buffers",
+    "fdatasync", "flow", "flow_id", "flow_sleep", "fsync", "iodepth", "iodepth_batch_complete_min", "iodepth_low",
+    "norandommap", "numjobs", "offset", "offset_increment", "percentage_random", "ramp_time", "random_distribution",
+    "rate", "rate_iops", "rate_process", "runtime", "rw", "rwmixread", "rwmixwrite", "size", "thinktime",
+    "thinktime_blocks", "thinktime_blocks_type", "verify", "zero_buffers",
 })  # fmt: skip
 """What becomes part of a workload, if the job's other options leave it an effect: rwmixread says nothing of a job that
 only reads."""

@@ -21,6 +21,7 @@ ALIASES = {
     "blocksize_range": "bsrange",
     "fileoffset": "offset",
     "io_limit": "io_size",
+    "iodepth_batch_complete": "iodepth_batch_complete_min",
     "rwmixcycle": "rwmix_cycle",
     "sync_file": "sync",
     "minsize": "size",
