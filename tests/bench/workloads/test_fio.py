@@ -216,6 +216,7 @@ def test_only_the_writes_are_flushed_where_they_alone_have_a_rate() -> None:
      "lost: [j] line 6: random_distribution=zoned:90/10:10/90: fio has it in the part of each job"),
     ("rw=write zero_buffers", "zeros with a stamp"),
     ("rw=rw rwmixread=70 rate_iops=50", "50 % reads by the rates"),
+    ("rw=rw rate=1m,2m bs=4k,64k", "[j] line 3: rate=1m,2m: 89 % reads by the rates"),
     ("rw=read numjobs=4", "a file of its own"),
 ])  # fmt: skip
 def test_what_means_something_else_is_said(options: str, reason: str) -> None:

@@ -26,7 +26,8 @@ def load_of(job: GivenOptions, share: float, workers: int) -> tuple[Load, float]
         return Closed(depth), share
     mixed = rates[0] / total if 0 < share < 1 else share
     if abs(mixed - share) > 0.005:
-        job.note("rate_iops", f"{100 * mixed:.0f} % reads by the rates, which is what fio does too")
+        given = "rate_iops" if "rate_iops" in job.options else "rate"
+        job.note(given, f"{100 * mixed:.0f} % reads by the rates, which is what fio does too")
         share = round(mixed, 12)
     job.losses.approximated(
         f"[{job.name}]", "rate", "fio's rate waits for completions and counts latency from then; arrivals do not"
