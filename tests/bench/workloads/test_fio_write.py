@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from storscope.bench.workloads.builtin import builtins
-from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.loss import LossKind
 from storscope.domain.errors import UsageError
-from storscope.domain.units import KIB, MIB
+from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.domain.workload import (
     AccessSpec,
     Closed,
@@ -122,6 +122,19 @@ def test_what_fio_cannot_say_is_listed() -> None:
     for what in ("fio has no replies", "pauses a job", "do not wait for the reads they copy", "2 steps", "per target"):
         assert what in shown, what
     assert text.count("startdelay=") == 2
+
+
+def test_steps_of_a_rate_do_not_run_beside_each_other_for_a_ramp_up() -> None:
+    """fio adds ramp_time to the runtime of each job: of steps of 3 s after 2 s of it two ran at a time for 2 s."""
+    steps = Steps((RateStep(100, 3 * NS_PER_S), RateStep(300, 3 * NS_PER_S)))
+    workload = Workload("w", (Stream(Mix((AccessSpec(4096),)), steps), Stream(Mix((AccessSpec(8192),)), Closed(1))))
+    text, losses = write_fio(Definition("toml", (workload,), sweep=Sweep(ramp_up_ns=2 * NS_PER_S)))
+    head, first, second, other = text.split("\n[")[1:]
+    assert "ramp_time=2s" in head.splitlines()
+    assert all("ramp_time=0" in job.splitlines() for job in (first, second))
+    assert "ramp_time" not in other
+    assert any("ramp-up of 2s: fio would add it to each step" in str(loss) for loss in losses)
+    assert "ramp_time" not in write_fio(Definition("toml", (workload,)))[0]
 
 
 @pytest.mark.parametrize(("lines", "said"), [

@@ -66,10 +66,14 @@ class FioJob:
 
 
 class JobWriter:
-    """Writes the workloads of a definition, and collects what is lost. `targets` take the place of its own names."""
+    """Writes the workloads of a definition, and collects what is lost. `targets` take the place of its own names.
 
-    def __init__(self, definition: Definition, targets: Sequence[str]) -> None:
+    `ramp_s` is what stands in the file as the ramp-up of all jobs.
+    """
+
+    def __init__(self, definition: Definition, targets: Sequence[str], ramp_s: float = 0) -> None:
         self.losses = LossList()
+        self._ramp_s = ramp_s
         self._given = tuple(targets)
         _check_names(self._given)
         self._names = self._given or definition.targets
@@ -135,7 +139,10 @@ class JobWriter:
         return replace(stream, load=Closed(1), workers=places)
 
     def _steps(self, stream: Stream, load: Steps, name: str, where: str) -> list[FioJob]:
-        """A job for each step, which starts when the one before is over."""
+        """A job for each step, which starts when the one before is over. None has a ramp-up, which would prolong it."""
+        if self._ramp_s:
+            reason = "fio would add it to each step, which would run beside the next one; steps are written without"
+            self.losses.approximated(f"{where}.load", f"ramp-up of {time_text(self._ramp_s)}", reason)
         self.losses.approximated(
             f"{where}.load", f"{len(load.steps)} steps", "jobs with startdelay; queues start empty"
         )
@@ -146,6 +153,7 @@ class JobWriter:
             time = (
                 f"startdelay={time_text(start_ns / NS_PER_S)}",
                 f"runtime={time_text(step.duration_ns / NS_PER_S)}",
+                *(("ramp_time=0",) if self._ramp_s else ()),
             )
             found = self._stream(one, f"{name} step {number}", where)
             jobs += [replace(job.with_options(*time), start_ns=start_ns) for job in found]

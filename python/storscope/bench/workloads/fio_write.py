@@ -52,7 +52,7 @@ def write_fio(definition: Definition, run: FioRun | None = None) -> tuple[str, t
 
 def fio_file(definition: Definition, run: FioRun) -> FioFile:
     """A job file. Each job is a reporting group of its own: fio's result has one entry for each, in order."""
-    writer = JobWriter(definition, run.targets)
+    writer = JobWriter(definition, run.targets, _ramp_s(definition, run))
     parts = [writer.workload(workload) for workload in definition.workloads]
     _note_definition(definition, writer.losses)
     lines = [*_head(definition, run)]
@@ -67,7 +67,7 @@ def fio_file(definition: Definition, run: FioRun) -> FioFile:
 def _head(definition: Definition, run: FioRun) -> list[str]:
     sweep = definition.sweep
     runtime_s = run.runtime_s or (sweep.duration_ns or 0) / NS_PER_S or DEFAULT_RUNTIME_S
-    ramp_s = run.ramp_s if run.ramp_s is not None else (sweep.ramp_up_ns or 0) / NS_PER_S
+    ramp_s = _ramp_s(definition, run)
     names = ", ".join(workload.name for workload in definition.workloads)
     lines = [f"; Written by storscope for fio 3: {_one_line(names)}"]
     if not run.targets:
@@ -79,6 +79,10 @@ def _head(definition: Definition, run: FioRun) -> list[str]:
     if ramp_s:
         lines.append(f"ramp_time={time_text(ramp_s)}")
     return [*lines, "group_reporting", "lat_percentiles=1", "randrepeat=0", *run.options]
+
+
+def _ramp_s(definition: Definition, run: FioRun) -> float:
+    return run.ramp_s if run.ramp_s is not None else (definition.sweep.ramp_up_ns or 0) / NS_PER_S
 
 
 def _note_definition(definition: Definition, losses: LossList) -> None:
