@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,19 @@ def test_steps_of_a_rate_do_not_run_beside_each_other_for_a_ramp_up() -> None:
     assert "ramp_time" not in other
     assert any("ramp-up of 2s: fio would add it to each step" in str(loss) for loss in losses)
     assert "ramp_time" not in write_fio(Definition("toml", (workload,)))[0]
+
+
+def test_steps_behind_other_workloads_begin_when_these_are_over() -> None:
+    """fio counts startdelay from its own start: behind a workload of 3 s steps of 2 s each ran beside each other."""
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(1))
+    stepped = replace(stream, load=Steps((RateStep(100, 2 * NS_PER_S), RateStep(300, 2 * NS_PER_S))))
+    first, second, third = (Workload(name, (one,)) for name, one in (("a", stream), ("b", stepped), ("c", stepped)))
+    text, losses = write_fio(Definition("toml", (first, second, third), sweep=Sweep(duration_ns=3 * NS_PER_S)))
+    assert [line for line in text.splitlines() if line.startswith("startdelay=")] == [
+        "startdelay=3s", "startdelay=5s", "startdelay=7s", "startdelay=9s",
+    ]  # fmt: skip
+    assert any("each step overlaps the one before by as long as the workloads before" in str(loss) for loss in losses)
+    assert "overlaps" not in " ".join(map(str, write_fio(Definition("toml", (second,)))[1]))
 
 
 @pytest.mark.parametrize(("lines", "said"), [

@@ -74,6 +74,7 @@ class JobWriter:
     def __init__(self, definition: Definition, targets: Sequence[str], ramp_s: float = 0) -> None:
         self.losses = LossList()
         self._ramp_s = ramp_s
+        self._begin_ns = 0
         self._given = tuple(targets)
         _check_names(self._given)
         self._names = self._given or definition.targets
@@ -82,9 +83,10 @@ class JobWriter:
         used = [at for stream in streams for at in (*stream.targets, _copied(stream))]
         self._count = max(1 + max(used, default=0), len(self._given), len(definition.targets))
 
-    def workload(self, workload: Workload) -> list[FioJob]:
-        """The jobs of a workload, which run together."""
+    def workload(self, workload: Workload, begin_ns: int = 0) -> list[FioJob]:
+        """The jobs of a workload, which run together from `begin_ns` after the start of the file on."""
         workload.check()
+        self._begin_ns = begin_ns
         jobs: list[FioJob] = []
         for index, stream in enumerate(workload.streams):
             where = f"{workload.name}: streams[{index}]"
@@ -143,15 +145,17 @@ class JobWriter:
         if self._ramp_s:
             reason = "fio would add it to each step, which would run beside the next one; steps are written without"
             self.losses.approximated(f"{where}.load", f"ramp-up of {time_text(self._ramp_s)}", reason)
-        self.losses.approximated(
-            f"{where}.load", f"{len(load.steps)} steps", "jobs with startdelay; queues start empty"
-        )
+        reason = "jobs with startdelay; queues start empty"
+        if self._begin_ns:
+            reason += ", and each step overlaps the one before by as long as the workloads before begin and end late"
+        self.losses.approximated(f"{where}.load", f"{len(load.steps)} steps", reason)
         jobs: list[FioJob] = []
         start_ns = 0
         for number, step in enumerate(load.steps, 1):
             one = replace(stream, load=Open(step.rate_per_s, load.process, load.max_outstanding))
             time = (
-                f"startdelay={time_text(start_ns / NS_PER_S)}",
+                # Behind a stonewall, too, fio counts it from its own start.
+                f"startdelay={time_text((self._begin_ns + start_ns) / NS_PER_S)}",
                 f"runtime={time_text(step.duration_ns / NS_PER_S)}",
                 *(("ramp_time=0",) if self._ramp_s else ()),
             )

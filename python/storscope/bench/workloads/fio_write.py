@@ -14,6 +14,7 @@ from storscope.bench.workloads._fio_text import time_text
 from storscope.bench.workloads.definition import Definition, unused_workloads
 from storscope.bench.workloads.loss import Loss, LossList
 from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Steps, Workload
 
 DEFAULT_RUNTIME_S = 60
 
@@ -53,7 +54,10 @@ def write_fio(definition: Definition, run: FioRun | None = None) -> tuple[str, t
 def fio_file(definition: Definition, run: FioRun) -> FioFile:
     """A job file. Each job is a reporting group of its own: fio's result has one entry for each, in order."""
     writer = JobWriter(definition, run.targets, _ramp_s(definition, run))
-    parts = [writer.workload(workload) for workload in definition.workloads]
+    parts, begin_ns = [], 0
+    for workload in definition.workloads:
+        parts.append(writer.workload(workload, begin_ns))
+        begin_ns += _span_ns(workload, definition, run)
     _note_definition(definition, writer.losses)
     lines = [*_head(definition, run)]
     for number, jobs in enumerate(parts):
@@ -65,8 +69,6 @@ def fio_file(definition: Definition, run: FioRun) -> FioFile:
 
 
 def _head(definition: Definition, run: FioRun) -> list[str]:
-    sweep = definition.sweep
-    runtime_s = run.runtime_s or (sweep.duration_ns or 0) / NS_PER_S or DEFAULT_RUNTIME_S
     ramp_s = _ramp_s(definition, run)
     names = ", ".join(workload.name for workload in definition.workloads)
     lines = [f"; Written by storscope for fio 3: {_one_line(names)}"]
@@ -75,10 +77,21 @@ def _head(definition: Definition, run: FioRun) -> list[str]:
     if any(workload.writes for workload in definition.workloads):
         lines.append("; It WRITES to its targets.")
     lines += ["[global]", f"ioengine={run.ioengine}", f"direct={int(run.direct)}", "time_based"]
-    lines.append(f"runtime={time_text(runtime_s)}")
+    lines.append(f"runtime={time_text(_runtime_s(definition, run))}")
     if ramp_s:
         lines.append(f"ramp_time={time_text(ramp_s)}")
     return [*lines, "group_reporting", "lat_percentiles=1", "randrepeat=0", *run.options]
+
+
+def _span_ns(workload: Workload, definition: Definition, run: FioRun) -> int:
+    """How long its jobs take, one beside the other."""
+    whole_ns = round((_ramp_s(definition, run) + _runtime_s(definition, run)) * NS_PER_S)
+    loads = [stream.load for stream in workload.streams]
+    return max(sum(one.duration_ns for one in load.steps) if isinstance(load, Steps) else whole_ns for load in loads)
+
+
+def _runtime_s(definition: Definition, run: FioRun) -> float:
+    return run.runtime_s or (definition.sweep.duration_ns or 0) / NS_PER_S or DEFAULT_RUNTIME_S
 
 
 def _ramp_s(definition: Definition, run: FioRun) -> float:
