@@ -61,6 +61,19 @@ def test_of_a_long_run_the_spread_is_that_of_the_stretch_that_is_drawn_and_says_
     )
 
 
+def test_of_very_many_drives_all_count_for_the_spread_and_a_busy_one_that_is_not_drawn_is_named(tmp_path: Path) -> None:
+    """Of 300 drives the share was that of the first 256, 'of all requests', whatever waited at the others."""
+    depths = np.full((300, 50), 1.0)
+    (even,) = queue_maps(Judged(make_store(tmp_path / "even", drives_with_queues(depths))), Packer())
+    assert "holds 0.33 % of all requests; evenly spread it would hold 0.33 %." in even.note
+    assert even.note.endswith("44 more disks count for this and are not drawn.")
+    depths[298] = 299.0
+    (map_,) = queue_maps(Judged(make_store(tmp_path / "hot", drives_with_queues(depths))), Packer())
+    assert "holds 50 % of all requests; evenly spread it would hold 0.33 %." in map_.note
+    assert map_.note.endswith("not drawn, among them disk 299, which has the most requests.")
+    assert len(map_.chart["names"]) == 256
+
+
 def test_drives_that_share_the_load_hold_equal_parts(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", drives_with_queues(np.full((8, 50), 3.0)))
     (map_,) = queue_maps(Judged(store), Packer())

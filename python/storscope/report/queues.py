@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -65,20 +65,21 @@ def _map(system: str, drives: Mapping[str, Series], out: set[tuple[str, str]], p
     seen = (times >= columns.start_ns) & (times < columns.start_ns + columns.count * columns.width_ns)
     shown = list(drives)[:ROWS_MAX]
     rows = np.repeat(np.arange(len(every)), [len(series) for series in every])
-    kept = (rows < len(shown)) & seen
-    cells = np.full((len(shown), columns.count), np.nan)
-    np.fmax.at(cells, (rows[kept], columns.of(times[kept])), np.where(depths[kept] < _NOTHING, 0.0, depths[kept]))
+    whole = np.full((len(drives), columns.count), np.nan)
+    np.fmax.at(whole, (rows[seen], columns.of(times[seen])), np.where(depths[seen] < _NOTHING, 0.0, depths[seen]))
+    cells = whole[: len(shown)]
     words = kind_word(_KIND, 2)
     stretch = _stretch(columns, times)
-    takes_part = np.array([(system, name) not in out for name in shown]) | (np.nan_to_num(cells) > 0).any(axis=1)
-    left = f" {len(drives) - len(shown)} more {words} are left out." if len(drives) > len(shown) else ""
+    takes_part = np.array([(system, name) not in out for name in drives]) | (np.nan_to_num(whole) > 0).any(axis=1)
+    more = len(drives) - len(shown)
+    left = f" {more} more {words} count for this and are not drawn{_busiest(list(drives), whole)}." if more else ""
     return HeatMap(
         title=f"At which {kind_word(_KIND)} did requests wait, and when?",
         system=system,
         note=f"Stronger colour means more requests at the {kind_word(_KIND)}, waiting or in service: the greatest "
         f"interval mean in each {format_span(columns.width_ns) if columns.width_ns >= NS_PER_S else _ms(columns)}. "
         f"The colours begin at {_NOTHING:g}; less is left blank. "
-        f"{stretch}{_spread(cells[takes_part], 'On average over them' if stretch else 'On average')}{left}",
+        f"{stretch}{_spread(whole[takes_part], 'On average over them' if stretch else 'On average')}{left}",
         legend="requests",
         heads=[kind_word(_KIND).capitalize(), "Mean", "Highest"],
         rows=[[name, *_mean_and_peak(cells[row])] for row, name in enumerate(shown)],
@@ -89,6 +90,13 @@ def _map(system: str, drives: Mapping[str, Series], out: set[tuple[str, str]], p
         },
         aria=f"Heat map of {system}: requests at {counted(len(shown), kind_word(_KIND), words)} over time.",
     )  # fmt: skip
+
+
+def _busiest(names: Sequence[str], whole: FloatArray) -> str:
+    """That the drive with the most requests is among those that are not drawn."""
+    totals = np.nansum(whole, axis=1)
+    top = int(np.argmax(totals))
+    return f", among them {names[top]}, which has the most requests" if top >= ROWS_MAX and totals[top] > 0 else ""
 
 
 def _ms(columns: Columns) -> str:
