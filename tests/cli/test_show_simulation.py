@@ -200,6 +200,12 @@ def test_slices_that_are_longer_than_was_asked_for_are_told_so(tmp_path: Path) -
     assert "a line is 1 s;" in said
 
 
+def test_the_end_of_a_run_that_is_less_than_a_line_is_told(tmp_path: Path) -> None:
+    said = "The last 200 ms of the run are less than a line, and not shown."
+    assert said in _run(tmp_path, "--animate", "--duration", "2s", "--slice", "300ms").stdout.splitlines()
+    assert "less than a line" not in _run(tmp_path, "--animate", "--duration", "2s", "--slice", "250ms").stdout
+
+
 def test_one_capture_in_a_store_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _run(tmp_path, "--duration", "2s")
     assert run(["store", "info", "--store", str(tmp_path / "store")]) == 0

@@ -89,6 +89,9 @@ def animate(simulated: Simulated, *, err: bool = False, width: int | None = None
             at_s = (queue["start_ns"] + place * queue["slice_ns"]) / NS_PER_S
             click.echo(f"{at_s:9.{decimals}f} s {_bars(rows[place], fold, top)} {sum(slices[place]):.0f}", err=err)
             time.sleep(pause_s)
+    rest_ns = simulated.judgement.to_ns - queue["start_ns"] - len(slices) * queue["slice_ns"]
+    if rest_ns > 0:
+        click.echo(f"The last {_length(rest_ns)} of the run are less than a line, and not shown.", err=err)
 
 
 def decimals_of(slice_ns: int) -> int:
