@@ -19,7 +19,7 @@ from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.load import read_definition
 from storscope.bench.workloads.loss import LossKind, LossList
 from storscope.domain.errors import MalformedInput, StorscopeError
-from storscope.domain.units import MIB
+from storscope.domain.units import MIB, NS_PER_S
 from storscope.domain.workload import (
     AccessSpec,
     Closed,
@@ -566,6 +566,15 @@ def test_an_option_that_asks_for_what_is_not_done_is_lost(option: str) -> None:
     lost = [loss for loss in losses if loss.kind is LossKind.LOST]
     assert [loss.what for loss in lost] == [option]
     assert "does not know" not in lost[0].reason
+
+
+def test_a_length_that_only_later_jobs_have_is_taken() -> None:
+    """The runtime of a first job that has none was 'taken', and that of the measurement behind it lost."""
+    definition = read_fio("[fill]\nrw=write\n[measure]\nstonewall\nrw=randread\nruntime=90\nramp_time=5\n")
+    assert (definition.sweep.duration_ns, definition.sweep.ramp_up_ns) == (90 * NS_PER_S, 5 * NS_PER_S)
+    said = "\n".join(map(str, definition.losses))
+    assert "runtime of its own: there is one for all; the first that is given, 90 s, is taken" in said
+    assert "ramp_time of its own: there is one for all; the first that is given, 5.00 s, is taken" in said
 
 
 def test_a_queue_that_drains_before_it_is_filled_again_is_lost() -> None:

@@ -23,6 +23,7 @@ from storscope.bench.workloads._fio_text import parse_jobs
 from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import ConfigError, MalformedInput
+from storscope.domain.units import format_instant
 from storscope.domain.workload import AccessSpec, Closed, DataPool, Mix, Stream, Verification, Workload
 
 _Value = TypeVar("_Value")
@@ -60,8 +61,8 @@ def read_fio(
     if any(job.is_supported and job.is_direct is None for job in jobs):
         losses.elsewhere("jobs", "direct not given", THROUGH_CACHE)
     sweep = Sweep(
-        duration_ns=_common([job.duration_ns for job in jobs], None, "runtime of its own", losses),
-        ramp_up_ns=_common([job.ramp_ns for job in jobs], None, "ramp_time of its own", losses),
+        duration_ns=_length([job.duration_ns for job in jobs], "runtime", losses),
+        ramp_up_ns=_length([job.ramp_ns for job in jobs], "ramp_time", losses),
     )
     sections = tuple(tuple(f"[{job.name}]" for job in group) for group, _ in asked)
     return Definition("fio", workloads, sweep=sweep, targets=targets.names, losses=losses.as_tuple(), sections=sections)
@@ -114,6 +115,15 @@ def _common(values: Sequence[_Value], default: _Value, what: str, losses: LossLi
     if len(set(values)) > 1:
         losses.approximated("jobs", what, "there is one for all; the first job's is taken")
     return values[0] if values else default
+
+
+def _length(values: Sequence[int | None], what: str, losses: LossList) -> int | None:
+    """The length that jobs share; the first that is given, said, when they differ or some have none."""
+    given = next((value for value in values if value is not None), None)
+    if given is not None and len(set(values)) > 1:
+        reason = f"there is one for all; the first that is given, {format_instant(given)}, is taken"
+        losses.approximated("jobs", f"{what} of its own", reason)
+    return given
 
 
 def _verification(jobs: Sequence[JobReader], losses: LossList) -> Verification:
