@@ -93,6 +93,25 @@ def test_with_rates_lines_that_differ_in_randomness_are_jobs_of_their_own() -> N
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("load", "workers", "options", "said"), [
+    (Open(0.5, Process.FIXED), 1, {"rate=1229,819"}, None),
+    (Open(100.0, Process.FIXED), 3, {"rate=81920,54613"}, None),
+    (Open(100.0, Process.FIXED), 1, {"rate_iops=60,40"}, None),
+    # Four in all, and half of them writes: it was not said.
+    (Open(4.0), 1, {"rate_iops=2,2"}, "lost: w: streams[0].load: 2.4 reads/s and 1.6 writes/s for each job: "),
+    (Open(99.0), 1, {"rate_iops=59,40"}, "approximated: w: streams[0].load: 59.4 reads/s and 39.6 writes/s for"),
+    (Open(1.0), 5, {"rate_iops=1,1"}, "lost: w: streams[0].load: 0.12 reads/s and 0.08 writes/s for each job"),
+])  # fmt: skip
+def test_rates_that_are_no_integers_are_bytes_or_told_by_what_they_lose(
+    load: Open, workers: int, options: set[str], said: str | None
+) -> None:
+    stream = Stream(Mix((AccessSpec(4096, read_share=0.6),)), load, workers=workers)
+    text, losses = write_fio(Definition("x", (Workload("w", (stream,)),)))
+    assert options <= set(text.splitlines())
+    found = [str(loss) for loss in losses if "for each job" in str(loss)]
+    assert not found if said is None else len(found) == 1 and found[0].startswith(said)
+
+
 _MIXED_SIZES = (AccessSpec(4096, 0.5, 0.8), AccessSpec(16384, 0.5, 0.8, align_bytes=4096))
 
 
