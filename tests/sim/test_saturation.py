@@ -401,6 +401,7 @@ def test_a_table_names_one_of_several_that_bound_a_run_alike_and_counts_the_othe
     assert (found.name, found.alike, found.short) == ("A", 2, "controller A and 1 more 99 %")
     found = bottleneck({"components": two[:1], "limits": []}, {"controller_queue": 1.0}, {}, is_open=False)
     assert (found.alike, found.short) == (1, "controller A 99 %")
+    assert replace(found, is_at_times=True).short == "controller A 99 % at times"
     limit = {"kind": "lun", "most": 8, "waited": 9, "waiting_mean": 9.0, "used_mean": 8.0, "full_ratio": 1.0}
     limits = [{**limit, "name": f"h/v{number}"} for number in range(3)]
     found = bottleneck({"components": [], "limits": limits}, {"lun_queue": 1.0}, {}, is_open=False)

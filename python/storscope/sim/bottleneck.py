@@ -141,7 +141,7 @@ class Bottleneck:
             return f"queue limit of {self.name}{others}"
         ratio = "" if self.used_ratio is None else f" {format_ratio(self.used_ratio)}"
         kind = "rate limit of" if self.kind == "rate_limit" else self.kind.replace("_", "-")
-        return f"{kind} {self.name}{others}{ratio}"
+        return f"{kind} {self.name}{others}{ratio}{' at times' if self.is_at_times else ''}"
 
 
 def waits(component: Mapping[str, Any]) -> bool:
