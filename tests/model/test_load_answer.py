@@ -13,6 +13,7 @@ from storscope.model import load_answer
 from storscope.model.load_answer import capacity_of, crossing_of, doubts_of
 from storscope.model.load_curve import CurveFit
 from storscope.model.load_goal import Goal
+from storscope.model.load_visits import INTERRUPTED
 
 _LATE = "late by 400 us on average, 4 ms at p99"
 
@@ -74,6 +75,16 @@ def _reason(*visits: Visit) -> str:
 def test_too_few_requests_are_a_matter_of_time() -> None:
     reason = _reason(_visit(50), _visit(60), _visit(5000, is_told=True))
     assert reason.startswith("only 1 of 3 visits tell the mean, for which 100 requests in time are needed")
+
+
+@pytest.mark.parametrize(
+    "visits", [(_visit(50), _visit(60), _visit(5000, is_told=True)), (_visit(5000, is_told=True),)]
+)
+def test_who_interrupts_a_search_is_not_told_to_allow_it_more_time(visits: tuple[Visit, ...]) -> None:
+    assert crossing_of(Goal(), visits, "its time was up").reason.endswith("; allow more time (--max-duration)")
+    interrupted = crossing_of(Goal(), visits, INTERRUPTED).reason
+    assert "allow more time" not in interrupted
+    assert interrupted.endswith(("are needed", "could be used before it was interrupted"))
 
 
 def test_too_late_a_machine_is_not_a_matter_of_time() -> None:

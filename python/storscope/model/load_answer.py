@@ -15,6 +15,7 @@ from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
 from storscope.model.load_figures import figure_of, requests_of
 from storscope.model.load_goal import Goal
+from storscope.model.load_visits import INTERRUPTED
 
 _WHAT = {None: "requests", "read": "reads", "write": "writes", "flush": "flushes"}
 _VARIED = "latency varied more from visit to visit than with the load"
@@ -78,7 +79,8 @@ def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
     if _is_never_met(goal, valid):
         return _not_even(valid, MEAN, goal.basis)
     if valid and 2 * len(told) < len(valid):
-        return f"only {len(told)} of {len(valid)} visits tell the {goal.figure.name}{_why_not_told(goal, valid, told)}"
+        why = _why_not_told(goal, valid, told, ended)
+        return f"only {len(told)} of {len(valid)} visits tell the {goal.figure.name}{why}"
     if not valid:
         return f"every load was too much, down to {format_rate(min(v.offered_per_s for v in visits), '/s')}" if (
             visits) else "no visit was made"  # fmt: skip
@@ -87,17 +89,22 @@ def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
             f"of {len(told)} visits too few agree: latency was often longer at a load than at a higher one, so "
             "something else than the load made it"
         )  # fmt: skip
-    return f"only {len(told)} visits could be used before {ended or 'the end'}; allow more time (--max-duration)"
+    return f"only {len(told)} visits could be used before {ended or 'the end'}{_more_time(ended)}"
 
 
-def _why_not_told(goal: Goal, valid: Sequence[Visit], told: Sequence[Visit]) -> str:
+def _more_time(ended: str) -> str:
+    """Of a search that somebody ended, who knows that it had less time than it would have taken, nothing."""
+    return "" if ended == INTERRUPTED else "; allow more time (--max-duration)"
+
+
+def _why_not_told(goal: Goal, valid: Sequence[Visit], told: Sequence[Visit], ended: str) -> str:
     """Too few requests is a matter of time; with enough of them, too many left late."""
     needed = goal.figure.requests_needed
     others = [visit for visit in valid if visit not in told]
     late = [visit for visit in others if visit.reason and requests_of(visit, goal.figure) >= needed]
     if 2 * len(late) > len(others):
         return f": in the others this machine submitted too late, the last {late[-1].reason}"
-    return f", for which {needed:,} {_WHAT[goal.figure.direction]} in time are needed; allow more time (--max-duration)"
+    return f", for which {needed:,} {_WHAT[goal.figure.direction]} in time are needed{_more_time(ended)}"
 
 
 def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: float, left_out: Collection[int]) -> str:

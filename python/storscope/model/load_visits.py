@@ -14,6 +14,8 @@ from storscope.model.load_figures import requests_of
 
 HALF_WIDTH_RATIO = 0.02
 """Intervals are narrow enough when half their width is at most this share of the estimate."""
+INTERRUPTED = "it was interrupted"
+"""How a search ends that somebody ends."""
 _RAMP_NS = NS_PER_S // 2
 _RAMP_REQUESTS = 300
 _RAMP_SHARE = 1 / 30
@@ -79,7 +81,7 @@ class Visits:
         """Of that length, or shorter by what is left. Raises TimeIsUp if that is less than half."""
         left_ns = self.left_ns() - self.overhead_ns
         if self.stop():
-            self.ended = "it was interrupted"
+            self.ended = INTERRUPTED
             raise TimeIsUp
         if duration_ns > 2 * left_ns:
             self.ended = "its time was up"
