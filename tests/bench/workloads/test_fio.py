@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from storscope.bench.workloads._fio_data import data_options
 from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.describe import describe
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.load import read_definition
@@ -375,6 +376,14 @@ def test_fio_repeats_whole_transfers_and_so_do_we(bs: str, block: int, is_exact:
     definition = read_fio(f"[j]\nrw=randrw\nbs={bs}\ndedupe_percentage=30\n")
     assert definition.workloads[0].data == DataPool(0, 0.3, duplicate_block_bytes=block)
     assert ("dedupe_percentage" not in "\n".join(map(str, definition.losses))) is is_exact
+
+
+def test_data_that_does_not_compress_is_called_random() -> None:
+    definition = read_fio("[j]\nrw=write\ndedupe_percentage=30\n")
+    said = " ".join(describe(definition.workloads[0]))
+    assert "What is written is random bits, 30 % of its blocks of 4 KiB are duplicates" in said
+    definition = read_fio("[j]\nrw=write\nbuffer_compress_percentage=40\n")
+    assert "What is written is zeros for 40 %; each block" in " ".join(describe(definition.workloads[0]))
 
 
 def test_blocks_that_fio_would_not_repeat_are_told() -> None:

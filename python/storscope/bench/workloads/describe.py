@@ -210,10 +210,8 @@ def _data(workload: Workload) -> Iterator[str]:
             f", {_percent(data.duplicate_ratio)} of its blocks of {format_bytes(data.duplicate_block_bytes)} are "
             f"duplicates of {data.duplicate_contents} contents"
         )
-        yield (
-            f"What is written is zeros for {_percent(data.compressible_ratio)}"
-            f"{duplicates if data.duplicate_ratio else ''}; each block is stamped."
-        )
+        made_of = f"zeros for {_percent(data.compressible_ratio)}" if data.compressible_ratio else "random bits"
+        yield f"What is written is {made_of}{duplicates if data.duplicate_ratio else ''}; each block is stamped."
     reads = any(stream.access.reads for stream in workload.streams)
     if workload.verification is Verification.STAMPS and not reads:
         yield "Each block that is written has a stamp, but nothing is read that could be checked."
