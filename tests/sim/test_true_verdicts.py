@@ -166,3 +166,37 @@ def test_a_failed_controller_is_no_knee_of_the_load_that_both_have_room_for(tmp_
     assert not _of(verdict, "load-at-limit")
     (missing,) = (one for one in verdict.not_evaluated if one.rule == "load-at-limit")
     assert missing.needs.endswith("2 min in which a rebuild ran or a controller had failed")
+
+
+_CACHED = """\
+name = "array"
+cache.write = { size = "256 MiB" }
+drives.c = { kind = "curve", size = "20 GiB", block = "8 KiB", reads = [{ qd = 1, iops = 200 }] }
+group = [{ name = "g", drive = "c", count = 8, layout = "raid5" }]
+volume = [{ name = "v", group = "g", size = "70 GiB" }, { name = "w", group = "g", size = "70 GiB", owner = "B" }]
+controller = [{ name = "A", cost_per_op = "50 us" }, { name = "B", cost_per_op = "50 us" }]
+host = [{ name = "h", volumes = [{ volume = "v" }, { volume = "w" }] }]
+"""
+
+
+def test_a_drive_that_fails_later_is_no_cause_of_what_a_lost_cache_made_slow(tmp_path: Path) -> None:
+    schedule = """
+        [[at]]
+        time = "2m"
+        cache_lost = "A"
+        [[at]]
+        time = "4m"
+        cache_restored = "A"
+        [[at]]
+        time = "6m"
+        drive_fails = { group = "g", index = 1 }
+    """
+    line = Mix((AccessSpec(8192, read_share=0.5),))
+    loads = [Stream(line, Open(rate), targets=(target,), name=str(target)) for target, rate in ((0, 200.0), (1, 50.0))]
+    verdict = _verdict(tmp_path, loads, _CACHED, "8m", schedule)
+    assert _of(verdict, "drive-failed")
+    (slow,) = _of(verdict, "latency-above-tier")
+    (slowed,) = _of(verdict, "heavy-hitter")
+    assert "drive" not in slow.remedy
+    assert "When it began the log says: 'controller A loses its write cache" in slowed.summary
+    assert slow.remedy.startswith(f"See when it began, and what a log says of that: '{slowed.title}' (heavy-hitter).")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules._entities import counted
+from storscope.diagnose.rules._slowed import is_logged
 from storscope.diagnose.rules.drive_failed import worked_on
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Outcome, Severity
@@ -28,6 +29,7 @@ _FIND = (
     "ind where the time goes: compare the latency that the host sees with that of the array and of its drives, import "
     "what is missing of them, and diagnose again; then take load away from what is full, or spread it, before buying."
 )
+_LOGGED = "If that is the cause, mend it; take no load away before that is known."
 _NONE = f"None of the other findings names a cause. F{_FIND}"
 
 
@@ -35,12 +37,17 @@ def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Fi
     """The finding with a remedy that begins with the causes found in its systems and those that they rest on.
 
     What is information at most is no cause, but for work on its drives, such as a rebuild, and where nothing else is
-    found a limit that may be set for it.
+    found what a log says of the moment at which it began, or a limit that may be set for it. Nor is what began when it
+    was over.
     """
-    there = _told_there(case, finding, outcomes)
+    there = [one for one in _told_there(case, finding, outcomes) if _began_before(one, finding)]
     causes, work = _causes(there), _work(case, finding, there)
     if not causes and work:
         return replace(finding, remedy=f"See the finding that may be its cause: {_named(work[0])}. {work[0].remedy}")
+    logged = [one for one in there if is_logged(one) and _meet(one, finding)]
+    if not causes and logged:
+        said = f"See when it began, and what a log says of that: {_named(logged[0])}."
+        return replace(finding, remedy=f"{said} {_LOGGED}")
     whole = _whole(case, finding)
     perhaps = [one for one in there if one.rule in _PERHAPS and not whole.isdisjoint(one.entities)]
     if not causes and perhaps:
@@ -78,8 +85,7 @@ def _work(case: Case, finding: Finding, there: Sequence[Finding]) -> list[Findin
     """What is told for information of work on its drives."""
     if not _whole(case, finding) & worked_on(case):
         return []
-    told = [one for one in there if one.rule == _WORK and one.severity is Severity.INFO]
-    return [one for one in told if _began_before(one, finding)]
+    return [one for one in there if one.rule == _WORK and one.severity is Severity.INFO]
 
 
 def _meet(one: Finding, finding: Finding) -> bool:

@@ -150,6 +150,11 @@ def is_slowed(finding: Finding) -> bool:
     return "latency_ns_usual" in finding.numbers
 
 
+def is_logged(finding: Finding) -> bool:
+    """Whether it is such a finding, and a log says what changed when it began."""
+    return is_slowed(finding) and finding.remedy == _REMEDY_LOGGED
+
+
 _REMEDY_LOGGED = "Find out whether what the log tells is the cause, and mend that."
 _STATES = (
     "cache_policy_changed", "battery_changed", "disk_failed", "controller_failed", "rebuild_started",
