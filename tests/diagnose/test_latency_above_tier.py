@@ -388,6 +388,8 @@ def test_where_nothing_but_a_rebuild_is_found_it_is_named_as_what_may_be_the_cau
     found = evaluate(make_case(tmp_path, day(slow), rebuild), rules(), load_thresholds(rules()))
     [finding] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
     assert finding.remedy.startswith("See the finding that may be its cause: 'A rebuild is running on ")
+    assert "Meanwhile a rebuild or restripe runs on g" in finding.summary
+    assert "  " not in finding.summary
 
 
 def test_a_rebuild_is_named_beside_the_full_drives_that_it_fills(tmp_path: Path) -> None:

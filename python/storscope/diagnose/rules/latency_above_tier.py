@@ -165,8 +165,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
             + (f"Above it on {system}: {listed(case, [v.entity for v in alike])}. " if len(alike) > 1 else "")
             + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
             + (f"Seen again at {' and '.join(others)}. " if others else "")
-            + rhythm_words(case, system).lstrip()
-            + " "
+            + (f"{rhythm.strip()} " if (rhythm := rhythm_words(case, system)) else "")
             + work_words(case, {whole for entity in entities for whole in (entity, *case.components(entity))})
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
