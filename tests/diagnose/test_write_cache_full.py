@@ -126,6 +126,14 @@ def test_writes_of_an_interval_in_which_a_full_cache_empties_do_not_stand_for_th
     assert "write_latency_ns_usual" not in finding.numbers
 
 
+def test_what_fills_the_cache_is_not_what_the_drives_take(tmp_path: Path) -> None:
+    """30,000 writes fill it within the first full interval; then 500 a second go on, and those the drives take."""
+    writes = at(200, 500)
+    writes[_FULL.start] += 3_000
+    finding = only_finding(judged(tmp_path, cache(at(0.2, 1.0)), volume("v", at(0.3, 12), writes)))
+    assert "Writes go on at 4.10 MB/s (mean): about what the drives take." in finding.summary
+
+
 def test_a_volume_that_a_limit_slows_at_other_times_does_not_hide_what_another_ones_writes_wait_for(
     tmp_path: Path,
 ) -> None:

@@ -56,6 +56,8 @@ class _Cache:
     series: Series
     """The share of it that is used, in the column 'value', at the end of each interval."""
     full: BoolArray
+    stays_full: BoolArray
+    """Of these, those that it was full before: in the one that fills it, it takes more than the drives do."""
     has_room: BoolArray
     """Intervals at whose beginning and end there is room: in one that it was full before, writes waited as well."""
     write_ns: FloatArray
@@ -106,8 +108,8 @@ class _Cache:
 
     @property
     def full_bytes_per_s(self) -> float:
-        """Bytes written per second while it is full, by all who are told; NaN where nobody is."""
-        told = np.array([values[self.full] for values in self.written.values()])
+        """Bytes written per second while it is full all the time, by all who are told; NaN where nobody is."""
+        told = np.array([values[self.stays_full] for values in self.written.values()])
         known = np.isfinite(told).any(axis=0) if len(told) else np.zeros(0, dtype=bool)
         return mean(np.nansum(told[:, known], axis=0)) if known.any() else float("nan")
 
@@ -135,7 +137,8 @@ def _cache(case: Case, settings: Settings, series: Series) -> _Cache:
     written = {one.entity: told_at(one, _WRITTEN, series.time_ns) for one in volumes if one.has(_WRITTEN)}
     timed = [one for one in volumes if one.has("write_latency_ns_mean")]
     own = {one.entity: told_at(one, "write_latency_ns_mean", series.time_ns) for one in timed}
-    return _Cache(series, full, ~(at_start | at_end), _write_ns(case, series, volumes), written, own)
+    write_ns = _write_ns(case, series, volumes)
+    return _Cache(series, full, full & at_start, ~(at_start | at_end), write_ns, written, own)
 
 
 def _volumes(case: Case, owner: EntityRef) -> list[Series]:
