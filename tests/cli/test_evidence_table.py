@@ -55,3 +55,13 @@ def test_a_table_without_any_value_keeps_its_columns() -> None:
     assert not nothing.unknown_columns
     without_rows = EvidenceRows("No rows", ("a", "b"), (), "SELECT 1", 0)
     assert list(without_rows.without_unknown().columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    (20_000.0, "20,000"), (9999.7, "10,000"), (9999.4, "9,999"), (-20_500.0, "-20,500"), (71.5, "71.5"),
+])  # fmt: skip
+def test_no_figure_has_an_exponent_that_needs_none(
+    value: float, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_evidence(EvidenceRows("Latency", ("entity", "latency_ns_mean"), (("v", value),), "SELECT 1", 1))
+    assert f" {words}" in capsys.readouterr().out

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _ROWS_SHOWN = 8
 _GAP = 2
+_FOUR_DIGITS = 9999.5
+"""From here on four digits would need an exponent."""
 _REPEATED = 0.4
 """Share of the width that the columns may take which name a row and stand before each part of a table."""
 
@@ -81,7 +83,7 @@ def _words(cell: object, zero_ns: int | None) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
-        return f"{cell:,.4g}" if abs(cell) < 1e5 else f"{cell:,.0f}"
+        return f"{cell:,.4g}" if abs(cell) < _FOUR_DIGITS else f"{cell:,.0f}"
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f"{cell:,}"
     return str(cell)
