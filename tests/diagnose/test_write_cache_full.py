@@ -146,6 +146,12 @@ def test_a_volume_that_a_limit_slows_at_other_times_does_not_hide_what_another_o
     assert "at other times" in statement
 
 
+def test_writes_that_a_source_rounds_to_no_time_are_quick(tmp_path: Path) -> None:
+    bulk, oltp = volume("bulk", at(32, 3.6), at(500, 4_500)), volume("oltp", at(0.0, 9.3), at(90, 90))
+    finding = only_finding(judged(tmp_path, cache(at(0.2, 1.0)), bulk, oltp))
+    assert "a write of volume oltp takes 9.30 ms instead of 0" in finding.summary
+
+
 def test_only_volumes_of_the_controller_are_looked_at(tmp_path: Path) -> None:
     other = EntityRef("msa", "controller", "B")
     mine = volume("mine", at(0.3, 12), at(200, 200), _CONTROLLER)

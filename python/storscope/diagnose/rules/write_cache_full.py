@@ -93,7 +93,7 @@ class _Cache:
             for one, values in self.of_volumes.items()
             if all(2 * np.isfinite(values[when]).sum() >= when.sum() > 0 for when in (self.full, self.has_room))
         ]
-        return max(found, key=lambda one: (one[1] / one[2], one[0]), default=None)
+        return max(found, key=lambda one: (one[1] / max(one[2], 1.0), one[0]), default=None)
 
     @property
     def time_share(self) -> float:
