@@ -37,7 +37,8 @@ def crowded_times(report: Report, part: Report) -> tuple[Report, float] | None:
     many I/Os are there at other times.
     """
     start_ns, end_ns = part["start_ns"], part["start_ns"] + part["duration_ns"]
-    pieces = list(pairwise(mark for mark in report["marks"] if start_ns <= mark["time_ns"] <= end_ns))
+    marks = [mark for mark in report["marks"] if start_ns <= mark["time_ns"] <= end_ns]
+    pieces = [(early, late) for early, late in pairwise(marks) if late["time_ns"] > early["time_ns"]]
     if len(pieces) < 2:
         return None
     lengths = np.array([late["time_ns"] - early["time_ns"] for early, late in pieces], dtype=np.float64)
@@ -75,7 +76,7 @@ def _full(part: Report, pieces: Sequence[tuple[Report, Report]], lengths: FloatA
     servers = np.array([1 if one["kind"] == "drive" else one["servers"] for one in part["components"]])
     found = []
     for places in members.values():
-        ratio = (used[:, places] / servers[places]).mean(axis=1) / np.maximum(lengths, 1.0)
+        ratio = (used[:, places] / servers[places]).mean(axis=1) / lengths
         found.append((ratio >= FULL) & (done[:, places].sum(axis=1) >= _LEAST_DONE))
     return found
 
