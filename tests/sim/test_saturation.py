@@ -229,6 +229,24 @@ def test_a_rebuild_beside_hosts_is_told_with_what_bounds_them() -> None:
     assert "Without a `rate`" not in limited
 
 
+def test_work_of_few_steps_at_a_time_is_not_said_to_take_all_that_hosts_leave() -> None:
+    """One step of a restripe after another leaves the drives idle for most of the time; more at a time move more."""
+    text = _DESIGN.format(links="", cost="20 us", host="", lun="").replace("count = 32", "count = 8")
+    work = '[[background]]\nname = "level"\nkind = "restripe"\ngroup = "pool"\nstart = "0s"\n'
+    few = Workload("few", (Stream(Mix((AccessSpec(8192),)), Open(200.0), name="few"),))
+    one, eight = (
+        simulate(plan_of(read_design(text + work + steps, "array.toml"), few, duration="30s"), started_ns=0)
+        for steps in ("", "outstanding = 8\n")
+    )
+    moved = [window(run.array, 0, 30 * NS_PER_S)["background"][0]["bytes"] for run in (one, eight)]
+    assert moved[1] > 3 * moved[0]
+    assert "Meanwhile restripe 'level' (drives of pool, " in one.bottleneck.words
+    assert one.bottleneck.words.endswith(
+        " Without a `rate` it takes what they leave of the drives, as far as what it has under way at a time "
+        "(`outstanding`) can use it: they are not used to the full."
+    )
+
+
 def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() -> None:
     part = {"components": [_component("drive", "g/0", 1.0, "g")], "limits": []}
     found = bottleneck(part, {"cache_wait": 1.0, "front_end": 9.0}, {}, is_open=False, room_ns=1.0)

@@ -130,6 +130,8 @@ class Bottleneck:
     """How many of the kind bound it alike, the one named among them."""
     is_at_times: bool = False
     """Whether that is so for a part of the time only, in which nearly all I/Os are there (crowded_times.py)."""
+    background: tuple[str, ...] = ()
+    """Background work that its words name, since I/Os wait behind it."""
 
     @property
     def short(self) -> str:
@@ -207,7 +209,7 @@ def bottleneck(
     shares = {name: time / total for name, time in sent.items()} if total else {}
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
-    why = _behind_writes(window["components"], used, shares) + _beside_background(window, shares)
+    why = _behind_writes(window["components"], used, shares) + _beside_background(window, used, shares)
     found = _behind(used, shares, window["limits"], volumes, convoys, room_share, unsent_share)
     if found is not None:
         found = replace(found, words=found.words + why)
@@ -272,15 +274,28 @@ def _behind_writes(
     )
 
 
-def _beside_background(window: Mapping[str, Any], shares: Mapping[str, float]) -> str:
+def _beside_background(window: Mapping[str, Any], used: Sequence[Used], shares: Mapping[str, float]) -> str:
     """That background work runs on drives where I/Os spend much of their time."""
     tasks = [one for one in window.get("background", ()) if one["bytes"]]
     if not tasks or not window["duration_ns"] or _share_at("drive", shares) < MUCH:
         return ""
     named = [_task_words(one, one["bytes"] / window["duration_ns"] * NS_PER_S) for one in tasks]
+    runs = "runs" if len(tasks) == 1 else "run"
+    return f" Meanwhile {_listed(named)} {runs}, which hosts wait behind, too.{_without_rate(tasks, used)}"
+
+
+def _without_rate(tasks: Sequence[Mapping[str, Any]], used: Sequence[Used]) -> str:
+    """What holds background work back that no `rate` does: hosts alone, or how little of it is under way at a time."""
     free = [one for one in tasks if one["rate_bytes_per_s"] is None]
-    takes = " Without a `rate` it takes what they leave of the drives." if free else ""
-    return f" Meanwhile {_listed(named)} {'runs' if len(tasks) == 1 else 'run'}, which hosts wait behind, too.{takes}"
+    if not free:
+        return ""
+    full = {one.name for one in used if one.kind == "drive" and one.ratio >= FULL}
+    takes = " Without a `rate` it takes what they leave of the drives"
+    if any(one["group"] in full for one in free):
+        return f"{takes}."
+    return (
+        f"{takes}, as far as what it has under way at a time (`outstanding`) can use it: they are not used to the full."
+    )
 
 
 def _task_words(task: Mapping[str, Any], per_s: float) -> str:
