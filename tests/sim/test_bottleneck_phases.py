@@ -101,3 +101,17 @@ def test_the_drive_that_reads_for_its_failed_partner_is_named() -> None:
     assert (whole.kind, whole.name) == ("drive", "g")
     assert (degraded.kind, degraded.name) == ("drive", "g/2")
     assert "The 7 drives of g are used to" in degraded.words
+
+
+def test_background_work_is_told_of_the_times_in_which_it_runs() -> None:
+    """The longest phase, without it, does not speak for that in which reads take longer, nor the other way round."""
+    scrub = '[[background]]\nname = "check"\nkind = "scrub"\ngroup = "g"\nstart = "10s"\nshare = 0.0003\n'
+    few = Workload("few", (Stream(Mix((AccessSpec(8192),)), Open(100.0), name="few"),))
+    simulated = simulate(plan_of(read_design(SMALL + scrub, "small.toml"), few, duration="60s"), started_ns=0)
+    before, during, after = simulated.phase_figures
+    assert during.phase.duration_ns < after.phase.duration_ns
+    assert [one.bounds.background for one in (before, during, after)] == [None, "scrub 'check'", None]
+    words = simulated.bottleneck.words
+    alone, beside = words.index("From 0 s to 10 s and "), words.index("From 10 s to ")
+    assert alone < beside < words.index(" Meanwhile scrub 'check'")
+    assert words.count("Meanwhile") == 1

@@ -130,8 +130,8 @@ class Bottleneck:
     """How many of the kind bound it alike, the one named among them."""
     is_at_times: bool = False
     """Whether that is so for a part of the time only, in which nearly all I/Os are there (crowded_times.py)."""
-    background: tuple[str, ...] = ()
-    """Background work that its words name, since I/Os wait behind it."""
+    background: str | None = None
+    """Background work that its words name with its kind, since I/Os wait behind it."""
 
     @property
     def short(self) -> str:
@@ -209,14 +209,17 @@ def bottleneck(
     shares = {name: time / total for name, time in sent.items()} if total else {}
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
-    why = _behind_writes(window["components"], used, shares) + _beside_background(window, used, shares)
+    beside = _beside(window, shares)
+    background = _listed([_task_name(one) for one in beside]) if beside else None
+    why = _behind_writes(window["components"], used, shares) + _beside_words(beside, window, used)
     found = _behind(used, shares, window["limits"], volumes, convoys, room_share, unsent_share)
     if found is not None:
         found = replace(found, words=found.words + why)
     found = found or _behind_some(volumes, window["limits"], top, total, why)
     if found is None:
         found = _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open, flushes=flush_share)
-        return replace(found, words=found.words + why)
+        return replace(found, words=found.words + why, background=background)
+    found = replace(found, background=background)
     if unsent_share < MUCH:
         return found
     before = f" Before that, {format_ratio(unsent_share)} of all their time, they wait to be sent."
@@ -274,10 +277,14 @@ def _behind_writes(
     )
 
 
-def _beside_background(window: Mapping[str, Any], used: Sequence[Used], shares: Mapping[str, float]) -> str:
-    """That background work runs on drives where I/Os spend much of their time."""
+def _beside(window: Mapping[str, Any], shares: Mapping[str, float]) -> list[Mapping[str, Any]]:
+    """The background work that runs on drives, where I/Os spend much of their time."""
     tasks = [one for one in window.get("background", ()) if one["bytes"]]
-    if not tasks or not window["duration_ns"] or _share_at("drive", shares) < MUCH:
+    return tasks if tasks and window["duration_ns"] and _share_at("drive", shares) >= MUCH else []
+
+
+def _beside_words(tasks: Sequence[Mapping[str, Any]], window: Mapping[str, Any], used: Sequence[Used]) -> str:
+    if not tasks:
         return ""
     named = [_task_words(one, one["bytes"] / window["duration_ns"] * NS_PER_S) for one in tasks]
     runs = "runs" if len(tasks) == 1 else "run"
@@ -302,7 +309,11 @@ def _task_words(task: Mapping[str, Any], per_s: float) -> str:
     """'rebuild 'spare' (drives of pool, 20 MB/s of the 20 MB/s that its `rate` allows)'."""
     most = task["rate_bytes_per_s"]
     allowed = "" if most is None else f" of the {format_bandwidth(most)} that its `rate` allows"
-    return f"{task['kind']} {task['name']!r} (drives of {task['group']}, {format_bandwidth(per_s)}{allowed})"
+    return f"{_task_name(task)} (drives of {task['group']}, {format_bandwidth(per_s)}{allowed})"
+
+
+def _task_name(task: Mapping[str, Any]) -> str:
+    return f"{task['kind']} {task['name']!r}"
 
 
 def _behind_some(

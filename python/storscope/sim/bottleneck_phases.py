@@ -21,7 +21,8 @@ def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottlenec
     uses a component most: a step that it keeps up with does not stand for one that overloads it. Phases in which I/Os
     wait for it most of their time are told apart from those in which they wait elsewhere, and so are those that it
     bounds for a part of their time. Where nothing is used to the full, phases whose I/Os spend their time elsewhere are
-    told apart: a cache that is lost fills no drive.
+    told apart: a cache that is lost fills no drive. So are phases beside background work that I/Os wait behind and
+    phases without: it is not said of a time in which it does not run, nor left out where it does.
 
     Phases in which no I/O was answered are left out, unless there is no other.
     """
@@ -30,13 +31,15 @@ def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottlenec
     return Bottleneck("phases", None, None, None, " ".join(_words(key, told) for key in keys))
 
 
-_Key = tuple[str, str | None, str | None, bool, bool]
+_Key = tuple[str, str | None, str | None, bool, bool, str | None]
 
 
 def _key(bound: Bottleneck) -> _Key:
-    """What bounds it, and of a component whether I/Os spend most of their time there, and whether it does at times."""
+    """What bounds it, and of a component whether I/Os spend most of their time there, and whether it does at times; and
+    the background work that I/Os wait behind.
+    """
     waits_there = bound.kind not in _NO_COMPONENT and (bound.time_share or 0.0) >= _MOST_OF_TIME
-    return bound.kind, bound.name, bound.part, waits_there, bound.is_at_times
+    return bound.kind, bound.name, bound.part, waits_there, bound.is_at_times, bound.background
 
 
 def _words(key: _Key, told: Sequence[tuple[Phase, Bottleneck]]) -> str:
