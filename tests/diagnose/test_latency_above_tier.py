@@ -392,6 +392,49 @@ def test_where_nothing_but_a_rebuild_is_found_it_is_named_as_what_may_be_the_cau
     assert "  " not in finding.summary
 
 
+@pytest.mark.parametrize(
+    ("kinds", "attributes", "word"),
+    [
+        (("array_event", "array_event"), {"work": "scrub"}, "scrub"),
+        (("rebuild_started", "rebuild_finished"), {"work": "restripe"}, "restripe"),
+        (("rebuild_started", "rebuild_finished"), {}, "rebuild or restripe"),
+    ],
+)
+def test_work_that_ran_while_it_was_slow_and_has_ended_is_told(
+    kinds: tuple[str, str], attributes: dict[str, str], word: str, tmp_path: Path
+) -> None:
+    """No finding tells of it any more, and 'none of the other findings names a cause' was all that was said."""
+
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:, :100] *= 12
+
+    group = EntityRef(entity("v03").system, "disk_group", "g")
+
+    def work(start: int, end: int) -> Callable[[Recorder], None]:
+        def record_work(recorder: Recorder) -> None:
+            for number in range(6):
+                recorder.link(entity(f"v{number:02}"), "lives_on", group)
+            for kind, state, number in zip(kinds, ("running", "ended"), (start, end), strict=True):
+                told = attributes | {"state": state}
+                recorder.event(group, START_NS + number * 20 * NS_PER_S, kind, "work", attributes=told)
+
+        return record_work
+
+    def said(name: str, start: int, end: int) -> Finding:
+        case = make_case(tmp_path / name, day(slow), work(start, end))
+        found = evaluate(case, rules(), load_thresholds(rules()))
+        return next(one for one in found if isinstance(one, Finding) and one.rule == RULE.name)
+
+    during, after = said("during", 10, 95), said("after", 120, 205)
+    assert f" a {word} ran on g." in during.summary
+    assert "  " not in during.summary
+    assert during.remedy.startswith(
+        "None of the other findings names a cause, but the array worked on its drives meanwhile"
+    )
+    assert "ran on g" not in after.summary
+    assert after.remedy.startswith("None of the other findings names a cause. Find")
+
+
 def test_a_rebuild_is_named_beside_the_full_drives_that_it_fills(tmp_path: Path) -> None:
     def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         latency *= 12

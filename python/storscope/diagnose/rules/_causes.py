@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.rules._ended_work import ended_work_words
 from storscope.diagnose.rules._entities import counted
 from storscope.diagnose.rules._slowed import is_logged
 from storscope.diagnose.rules.drive_failed import worked_on
@@ -30,6 +31,10 @@ _FIND = (
     "what is missing of them, and diagnose again; then take load away from what is full, or spread it, before buying."
 )
 _LOGGED = "If that is the cause, mend it; take no load away before that is known."
+_ENDED = (
+    "None of the other findings names a cause, but the array worked on its drives meanwhile: see whether it is slow "
+    f"without that. If not, give such work a lower rate or another time; else f{_FIND}"
+)
 _NONE = f"None of the other findings names a cause. F{_FIND}"
 
 
@@ -37,8 +42,8 @@ def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Fi
     """The finding with a remedy that begins with the causes found in its systems and those that they rest on.
 
     What is information at most is no cause, but for work on its drives, such as a rebuild, and where nothing else is
-    found what a log says of the moment at which it began, or a limit that may be set for it. Nor is what began when it
-    was over.
+    found what a log says of the moment at which it began, a limit that may be set for it, or work on its drives that
+    ran meanwhile and has ended. Nor is what began when it was over.
     """
     there = [one for one in _told_there(case, finding, outcomes) if _began_before(one, finding)]
     causes, work = _causes(there), _work(case, finding, there)
@@ -52,6 +57,10 @@ def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Fi
     perhaps = [one for one in there if one.rule in _PERHAPS and not whole.isdisjoint(one.entities)]
     if not causes and perhaps:
         return replace(finding, remedy=f"See first whether this is so: {_named(perhaps[0])}. If not, f{_FIND}")
+    ended = ended_work_words(case, whole, finding.start_ns, finding.end_ns)
+    if not causes and ended:
+        said = "" if ended in finding.summary else f"{ended} "
+        return replace(finding, remedy=f"{said}{_ENDED}")
     return replace(finding, remedy=_remedy(causes, work) if causes else _NONE)
 
 

@@ -46,6 +46,7 @@ from storscope.diagnose.directions import DIRECTION_SHARE_MIN, DIRECTIONS
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._causes import with_causes
+from storscope.diagnose.rules._ended_work import ended_work_words
 from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import headed, kind_word, named, opening, rhythm_words
 from storscope.diagnose.rules._simulated import is_simulated
@@ -153,6 +154,9 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
     stalls = worst.is_stall or worst.is_hidden_stall
     what = _what(case, worst, len(alike))
     milder = [v.entity for v in main if v not in alike]
+    whole = {one for entity in entities for one in (entity, *case.components(entity))}
+    start_ns, end_ns = min(verdict.start_ns for verdict in main), max(verdict.end_ns for verdict in main)
+    works = (work_words(case, whole), ended_work_words(case, whole, start_ns, end_ns))
     return Finding(
         rule=_NAME,
         severity=severity,
@@ -166,7 +170,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
             + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
             + (f"Seen again at {' and '.join(others)}. " if others else "")
             + (f"{rhythm.strip()} " if (rhythm := rhythm_words(case, system)) else "")
-            + work_words(case, {whole for entity in entities for whole in (entity, *case.components(entity))})
+            + " ".join(words for words in works if words)
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
         innocent=_INNOCENT_STALL if stalls else _INNOCENT + _INNOCENT_OF.get(worst.of, ""),
@@ -174,8 +178,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
         remedy=_REMEDY_STALL if stalls else _REMEDY,
         source=f"{format_duration(worst.limit_ns)} for {worst.limits.tier}: " + _SOURCES[worst.limits.tier] + ".",
         entities=entities,
-        start_ns=min(verdict.start_ns for verdict in main),
-        end_ns=max(verdict.end_ns for verdict in main),
+        start_ns=start_ns,
+        end_ns=end_ns,
         evidence=_evidence(case, settings, entities, worst),
         weight=min(1.0, 0.5 * harm * max(worst.share, worst.share_of_time, 0.2)),
         numbers=_numbers(worst, entities),
