@@ -247,6 +247,32 @@ def test_work_of_few_steps_at_a_time_is_not_said_to_take_all_that_hosts_leave() 
     )
 
 
+_LOG = """\
+name = "log"
+cache.write = {{ size = "64 MiB", placement = "log"{destages} }}
+group = [{{ name = "g", drive = "10k-sas", count = 9, layout = "raid5" }}]
+volume = [{{ name = "v", group = "g", size = "100 GiB" }}]
+controller = [{{ name = "A", servers = 4, cost_per_op = "20 us" }}]
+host = [{{ name = "h", volumes = [{{ volume = "v" }}] }}]
+"""
+
+
+def test_drives_with_pauses_are_said_to_empty_the_cache_no_faster_only_without_more_destages() -> None:
+    """36 destages are four and a half stripes of eight segments: drives used to nine tenths do far more with 144."""
+    writes = Workload("writes", (Stream(Mix((AccessSpec(16384, read_share=0.0),)), Closed(32), name="writes"),))
+    usual, more = (
+        simulate(plan_of(read_design(_LOG.format(destages=own), "a.toml"), writes, duration="20s"), started_ns=0)
+        for own in ("", ", destages = 144")
+    )
+    assert _done_on_first(more) > 1.5 * _done_on_first(usual)
+    assert usual.bottleneck.used_ratio is not None and 0.8 < usual.bottleneck.used_ratio < 0.95
+    assert (
+        " and cannot empty the write cache faster, unless more destages under way at a time (`destages`) fill the "
+        "pauses that they have: I/Os wait for room in it "
+    ) in usual.bottleneck.words
+    assert " and cannot empty the write cache faster: I/Os wait for room in it " in more.bottleneck.words
+
+
 def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() -> None:
     part = {"components": [_component("drive", "g/0", 1.0, "g")], "limits": []}
     found = bottleneck(part, {"cache_wait": 1.0, "front_end": 9.0}, {}, is_open=False, room_ns=1.0)

@@ -397,7 +397,7 @@ def _full(
     words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time{when} {there}{beside}."
     if empties:
         words = (
-            f"{_used_words(alike)} and cannot empty the write cache faster: I/Os wait for room in it "
+            f"{_used_words(alike)} and {_no_faster(alike, top)}: I/Os wait for room in it "
             f"{format_ratio(room_share)} of their time{when.removesuffix(',')}."
         ) + (f" Another {format_ratio(share)} they spend {there}{beside}." if share >= MUCH else "")
     if share < MUCH and top.ratio < _BEYOND_DOUBT:
@@ -419,6 +419,18 @@ def _full(
     first = alike[0]
     name = first.name if first.is_alike else first.most_name
     return Bottleneck(top.kind, name, first.ratio, share, words, alike=len(alike))
+
+
+def _no_faster(alike: Sequence[Used], top: Used) -> str:
+    """That what empties the write cache can do no more; of what has pauses, as long as no more destages fill these.
+
+    A destage to a log has a request for each drive of a stripe, so that few of them leave drives idle for a while.
+    """
+    said = "cannot empty the write cache faster"
+    if top.ratio >= _BEYOND_DOUBT:
+        return said
+    have = "they have" if _is_plural(alike) else "it has"
+    return f"{said}, unless more destages under way at a time (`destages`) fill the pauses that {have}"
 
 
 def _where(used: Sequence[Used], alike: Sequence[Used]) -> tuple[str, str]:
