@@ -9,9 +9,9 @@ from pathlib import Path
 from storscope.domain.units import format_duration, format_rate, format_ratio
 from storscope.report.page import render
 from storscope.report.simulations import simulation_views
-from storscope.sim.bottleneck import used_components
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
+from storscope.sim.used import used_components
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated

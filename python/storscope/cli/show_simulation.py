@@ -31,7 +31,7 @@ from storscope.domain.units import (
 if TYPE_CHECKING:
     from storscope.bench.figures import Direction, Interval
     from storscope.bench.goals import Progress
-    from storscope.sim.bottleneck import Used
+    from storscope.sim.used import Used
     from storscope.workbench.phase_cells import CellFigures
     from storscope.workbench.simulated import Simulated
     from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent
@@ -249,7 +249,7 @@ def _print_time(simulated: Simulated) -> None:
 
 def _print_components(simulated: Simulated) -> None:
     """Drives by group, everything else by itself; what was not used at all is only named."""
-    from storscope.sim.bottleneck import used_components
+    from storscope.sim.used import used_components
 
     components = simulated.window["components"]
     rows, idle = [], []
@@ -270,7 +270,7 @@ def _print_components(simulated: Simulated) -> None:
 
 
 def _belongs(component: Mapping[str, Any], used: Used) -> bool:
-    from storscope.sim.bottleneck import works
+    from storscope.sim.used import works
 
     name = component["group"] or component["name"]
     return works(component) and (component["kind"], name) == (used.kind, used.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from storscope.cli.show_judgement import judgement_to_json
 from storscope.cli.show_rate_steps import rate_steps_to_json
-from storscope.sim.bottleneck import works
+from storscope.sim.used import works
 from storscope.workbench.convoys import gathering
 
 if TYPE_CHECKING:

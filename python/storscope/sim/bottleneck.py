@@ -8,7 +8,6 @@ where I/Os wait before it although nothing behind it is in use to the full. The 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,21 +15,13 @@ from typing import Any
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
 from storscope.sim.queue_limits import Binding, binding, binding_of, binding_words
 from storscope.sim.time_parts import part_words
+from storscope.sim.used import FULL, NAMED_AT_MOST, Used, is_near, listed, used_components, works
 from storscope.sim.volume_time import BEFORE_SENDING, MUCH, VolumeTime
 
-FULL = 0.8
-"""Used for a greater share of what it can do, a component bounds the load."""
-_NEARLY = 0.02
-"""Components of one kind that are used alike within so much bound the load together."""
-_NAMED_AT_MOST = 4
 _BEYOND_DOUBT = 0.95
 """Used for less, and with little of the time of I/Os, a component is not all that counts."""
 _MOSTLY = 0.5
 """Share of what reads wait in flash that makes what its dies do for writes its cause."""
-_ALIKE = 1.25
-"""Drives of a group are loaded alike if the most used is used for at most this many times the mean..."""
-_NEVER_IDLE, _OFTEN_IDLE = 0.98, 0.1
-"""... and if none is hardly ever idle while the mean is idle for so much more: that bound a mean near 1 would hide."""
 _PARTS_OF = {
     "drive": ("drive_queue", "drive_service", "join"), "controller": ("controller_queue", "controller_service"),
     "front_end_link": ("front_end",), "back_end_link": ("back_end",), "mirror_link": ("mirror_link",),
@@ -50,66 +41,6 @@ _SHORT = {
     "unknown": "not known", "phases": "phase by phase", "takeover": "takeover of a controller",
 }  # fmt: skip
 """Of what is no component and no limit."""
-
-
-@dataclass(frozen=True)
-class Used:
-    """A component, or the drives of a group together, and how much of it was used."""
-
-    kind: str
-    name: str
-    count: int
-    mean_ratio: float
-    most_ratio: float
-    most_names: tuple[str, ...]
-    """The most used one, and where it is used to the full those that are used as much."""
-    busy_ratio: float
-    allows: str = ""
-    """What a limit of rates allows: '3,000 IOPS, 131 MB/s'."""
-    requests: float | None = None
-    """How many are in all of it on average; None where that was not counted."""
-    most_requests: float | None = None
-    """How many are in those of `most_names`."""
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether its drives are used alike."""
-        is_alone = self.most_ratio >= _NEVER_IDLE and self.most_ratio - self.mean_ratio > _OFTEN_IDLE
-        return self.most_ratio <= _ALIKE * self.mean_ratio and not is_alone
-
-    @property
-    def ratio(self) -> float:
-        """What bounds: of unlike drives the most used one."""
-        return self.mean_ratio if self.is_alike else self.most_ratio
-
-    @property
-    def named_requests(self) -> float | None:
-        """How many are on average in what its words name."""
-        return self.requests if self.is_alike else self.most_requests
-
-    @property
-    def most_name(self) -> str:
-        """The one that is used most."""
-        return self.most_names[0]
-
-    @property
-    def is_many(self) -> bool:
-        """Whether its words name several things."""
-        return self.kind == "drive" and self.count > 1 and (self.is_alike or len(self.most_names) > 1)
-
-    @property
-    def words(self) -> str:
-        """With its kind."""
-        if self.kind == "rate_limit":
-            return f"the rate limit of {self.name} ({self.allows})"
-        if self.kind != "drive":
-            return (
-                f"{self.kind.replace('_', '-')} {self.name}" if self.kind != "controller" else f"controller {self.name}"
-            )
-        if self.is_alike and self.count > 1:
-            return f"the {self.count} drives of {self.name}"
-        names = sorted(self.most_names, key=lambda name: (len(name), name))
-        return f"drive{'s' if self.is_many else ''} {_listed(names)}"
 
 
 @dataclass(frozen=True)
@@ -146,44 +77,6 @@ class Bottleneck:
         return f"{kind} {self.name}{others}{ratio}{' at times' if self.is_at_times else ''}"
 
 
-def waits(component: Mapping[str, Any]) -> bool:
-    """Whether it is a spare that has not had anything to do."""
-    return component["is_spare"] and not component["throughput_per_s"]
-
-
-def works(component: Mapping[str, Any]) -> bool:
-    """Whether it is neither failed nor a spare that waits."""
-    return not component["is_failed"] and not waits(component)
-
-
-def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
-    """Drives by group, without failed ones and spares that wait; everything else by itself. The most used first.
-
-    None of a part of a run without any length.
-    """
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for one in components:
-        if works(one) and one["used_ratio"] is not None:
-            groups[one["kind"], one["group"] or one["name"]].append(one)
-    found = []
-    for (kind, name), members in groups.items():
-        most = max(members, key=lambda one: one["used_ratio"])
-        is_full = most["used_ratio"] >= FULL
-        near = (one for one in members if one is not most and _is_near(one["used_ratio"], most["used_ratio"]))
-        others = list(near) if is_full else []
-        names = tuple(one["name"] for one in (most, *others))
-        mean, busy = (sum(one[key] for one in members) / len(members) for key in ("used_ratio", "busy_ratio"))
-        requests = _requests(members), _requests([most, *others])
-        allows = most.get("allowed") or ""
-        found.append(Used(kind, name, len(members), mean, most["used_ratio"], names, busy, allows, *requests))
-    return sorted(found, key=lambda one: -one.ratio)
-
-
-def _requests(components: Sequence[Mapping[str, Any]]) -> float | None:
-    counted = [one.get("queue_mean") for one in components]
-    return None if None in counted else sum(one for one in counted if one is not None)
-
-
 def bottleneck(
     window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *,
     is_open: bool, room_ns: float = 0.0, ios: int = 0, flush_share: float = 0.0, volumes: Sequence[VolumeTime] = (),
@@ -210,7 +103,7 @@ def bottleneck(
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
     beside = _beside(window, shares)
-    background = _listed([_task_name(one) for one in beside]) if beside else None
+    background = listed([_task_name(one) for one in beside]) if beside else None
     why = _behind_writes(window["components"], used, shares) + _beside_words(beside, window, used)
     found = _behind(used, shares, window["limits"], volumes, convoys, room_share, unsent_share)
     if found is not None:
@@ -288,7 +181,7 @@ def _beside_words(tasks: Sequence[Mapping[str, Any]], window: Mapping[str, Any],
         return ""
     named = [_task_words(one, one["bytes"] / window["duration_ns"] * NS_PER_S) for one in tasks]
     runs = "runs" if len(tasks) == 1 else "run"
-    return f" Meanwhile {_listed(named)} {runs}, which hosts wait behind, too.{_without_rate(tasks, used)}"
+    return f" Meanwhile {listed(named)} {runs}, which hosts wait behind, too.{_without_rate(tasks, used)}"
 
 
 def _without_rate(tasks: Sequence[Mapping[str, Any]], used: Sequence[Used]) -> str:
@@ -346,7 +239,7 @@ def _before(binds: Binding, share: float) -> str:
     """Where those wait for a place who do not reach the limit that binds; `share` of the wait."""
     if not binds.before:
         return ""
-    named, _ = binding_words(binds.before, _NAMED_AT_MOST)
+    named, _ = binding_words(binds.before, NAMED_AT_MOST)
     it = "it" if len(binds.limits) == 1 else "them"
     greater = "a greater one" if len(binds.before) == 1 else "greater ones"
     return f" {format_ratio(share)} of that they wait before {it}, at {named}: {greater} would only move the wait."
@@ -358,7 +251,7 @@ def _wait(share: float, when: str = "") -> str:
 
 def _some_wait(held: Sequence[VolumeTime], waited_ns: float, total_ns: float) -> str:
     own, whole = (format_ratio(waited_ns / time_ns) for time_ns in (sum(one.sent_ns for one in held), total_ns))
-    return f"I/Os of {_listed([one.name for one in held])} wait {own} of their time ({whole} of that of all I/Os)"
+    return f"I/Os of {listed([one.name for one in held])} wait {own} of their time ({whole} of that of all I/Os)"
 
 
 def _beside_others(
@@ -389,7 +282,7 @@ def _full(
     room_share: float, when: str,
 ) -> Bottleneck:  # fmt: skip
     top = used[0]
-    alike = [one for one in used if one.kind == top.kind and _is_near(one.ratio, top.ratio)]
+    alike = [one for one in used if one.kind == top.kind and is_near(one.ratio, top.ratio)]
     alike.sort(key=lambda one: one.name)
     share = _share_at(top.kind, shares)
     empties = room_share >= MUCH and top.kind in _EMPTIES_CACHE
@@ -403,7 +296,7 @@ def _full(
     if share < MUCH and top.ratio < _BEYOND_DOUBT:
         words += _elsewhere(used, shares)
     if limit_share >= MUCH:
-        named, _ = binding_words(limits, _NAMED_AT_MOST)
+        named, _ = binding_words(limits, NAMED_AT_MOST)
         lets = "lets" if len(limits) == 1 else "let"
         words += f" Another {format_ratio(limit_share)} they wait in the host: {named} {lets} no more through."
     fills, or_empties = ("these fill", "empty") if _is_plural(alike) else ("it fills", "empties")
@@ -413,7 +306,7 @@ def _full(
     elif not empties and top.kind in _EMPTIES_CACHE and room_share > share:
         which = f"{fills.split()[0]} {or_empties}"
         words += f" Another {format_ratio(room_share)} they wait for room in the write cache, which {which}."
-    for one in alike[:_NAMED_AT_MOST]:
+    for one in alike[:NAMED_AT_MOST]:
         if one.kind == "drive" and one.count > 1 and not one.is_alike:
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
     first = alike[0]
@@ -449,11 +342,6 @@ def _where(used: Sequence[Used], alike: Sequence[Used]) -> tuple[str, str]:
     return _AT[kind], f", where {format_ratio(here / whole)} of the requests are at {those}"
 
 
-def _is_near(ratio: float, most: float) -> bool:
-    """Whether what is used so much bounds the load together with what is used most."""
-    return most - ratio <= _NEARLY
-
-
 def _share_at(kind: str, shares: Mapping[str, float]) -> float:
     return sum(shares.get(part, 0.0) for part in _PARTS_OF.get(kind, ()))
 
@@ -463,18 +351,11 @@ def _used_words(alike: Sequence[Used]) -> str:
     least, most = (format_ratio(bound(one.ratio for one in alike)) for bound in (min, max))
     ratio = least if least == most or least.startswith(">") else f"between {least} and {most}"
     verb = "are" if _is_plural(alike) else "is"
-    return f"{_first_upper(_listed([one.words for one in alike]))} {verb} used to {ratio}"
+    return f"{_first_upper(listed([one.words for one in alike]))} {verb} used to {ratio}"
 
 
 def _is_plural(alike: Sequence[Used]) -> bool:
     return len(alike) > 1 or alike[0].is_many
-
-
-def _listed(names: Sequence[str]) -> str:
-    """'a, b and c'; of more than are named, 'a, b, c and 5 more'."""
-    if len(names) > _NAMED_AT_MOST:
-        names = [*names[: _NAMED_AT_MOST - 1], f"{len(names) - _NAMED_AT_MOST + 1} more"]
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
@@ -501,7 +382,7 @@ def _limited(
     if top is not None and top.is_many:
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What {it_lets} through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
-    named, full = binding_words(limits, _NAMED_AT_MOST)
+    named, full = binding_words(limits, NAMED_AT_MOST)
     words = (
         f"{_first_upper(named)} {verb}: {wait} for a place, and all are taken {full} of the time."
         f"{before}{behind}{gathered}"

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from storscope.domain.arrays import BoolArray, FloatArray
-from storscope.sim.bottleneck import FULL, works
+from storscope.sim.used import FULL, works
 from storscope.sim.window import Report, together
 
 _MOSTLY = 0.5

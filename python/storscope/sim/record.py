@@ -18,9 +18,9 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
-from storscope.sim.bottleneck import used_components, works
 from storscope.sim.rate_limits import rate_limits
 from storscope.sim.time_parts import part_words
+from storscope.sim.used import used_components, works
 
 _LINKS = ("front_end_link", "back_end_link", "mirror_link")
 _LIMITS = {"lun": "device", "adapter": "adapter", "host": "host", "port": "port"}

@@ -7,9 +7,9 @@ from typing import Any
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
-from storscope.sim.bottleneck import waits
 from storscope.sim.happenings import Happening
 from storscope.sim.rate_limits import allowed_words
+from storscope.sim.used import waits
 
 _LOGGED = "array_event"
 """What a log of an array says and the vocabulary has no name for. Its first one says that there is a log: where no

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from storscope.diagnose.rules import convoy
 from storscope.model.concentration import Concentration, concentration
-from storscope.sim.bottleneck import waits
+from storscope.sim.used import waits
 from storscope.sim.window import Report
 
 _LEAST_REQUESTS = 1.0

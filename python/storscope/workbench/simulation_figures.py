@@ -9,9 +9,10 @@ from typing import Any
 from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S, format_ratio, format_span
-from storscope.sim.bottleneck import Bottleneck, Used, bottleneck, used_components
+from storscope.sim.bottleneck import Bottleneck, bottleneck
 from storscope.sim.crowded_times import crowded_times
 from storscope.sim.phases import Phase
+from storscope.sim.used import Used, used_components
 from storscope.sim.volume_time import BEFORE_SENDING, VolumeTime
 from storscope.sim.window import Report, inner_marks, passed, window
 from storscope.workbench.convoys import convoys_of
