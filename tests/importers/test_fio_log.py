@@ -211,6 +211,28 @@ def test_a_gap_is_a_time_without_an_io(tmp_path: Path) -> None:
     assert [row["read_latency_ns_mean"] for row in rows] == [1000, 1000, None, 9000, 1000]
 
 
+def test_a_direction_without_any_entry_did_nothing(tmp_path: Path) -> None:
+    """fio logs whatever a job does. Without the 0 a job that only reads has no total, neither IOPS nor bandwidth."""
+    parts = {"iops": (100, 300), "bw": (400, 1200), "lat": (1_000_000, 5_000_000)}
+    for kind, values in parts.items():
+        lines = (f"{1000 * place}, {value}, 0, 0, 0, 0\n" for place, value in enumerate(values, 1))
+        (tmp_path / f"t_{kind}.1.log").write_text("".join(lines))
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, sorted(tmp_path.glob("*.log")))
+    rows = store.query("SELECT * FROM observations ORDER BY time").to_pylist()
+    assert [(row["ops_per_s"], row["write_ops_per_s"], row["write_latency_ns_mean"]) for row in rows] == [
+        (100, 0, None),
+        (300, 0, None),
+    ]
+    assert [row["bytes_per_s"] for row in rows] == [400 * 1024, 1200 * 1024]
+
+
+def test_rates_without_a_log_stay_unknown(tmp_path: Path) -> None:
+    text = "# t_lat.1.log\n1000, 5000, 0, 0\n# t_bw.1.log\n1000, 400, 0, 0\n"
+    (row,) = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert (row["write_ops_per_s"], row["write_bytes_per_s"], row["write_latency_ns_mean"]) == (None, 0, None)
+
+
 def test_rates_that_begin_late_have_the_latencies_of_their_time(tmp_path: Path) -> None:
     """As of the first job of several: fio's clock of the rates begins 139 ms after the job, that of latencies with it.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from storscope.domain import units
@@ -26,6 +26,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
+from storscope.sources.importers._fio import Direction
 from storscope.sources.importers._fio_log_averages import USUAL_MS, Stretch
 from storscope.sources.importers._fio_log_jobs import LoggedJob
 from storscope.sources.importers._fio_log_rows import (
@@ -188,10 +189,22 @@ def _observe(
 ) -> None:
     begin_ns = first_ns + _fio.instant_ns(stretch.begin_ms)
     length_ns = first_ns + _fio.instant_ns(stretch.end_ms) - begin_ns
-    done = {name: part.in_ns(ns_of_unit) for name, part in stretch.done.items()}
+    done = _with_idle({name: part.in_ns(ns_of_unit) for name, part in stretch.done.items()})
     _fio.observe_directions(recorder, entity, begin_ns, length_ns, done, run=run)
     means = (((f"{name}.{kind}.mean", "ns"), value * ns_of_unit) for (name, kind), value in stretch.means.items())
     recorder.counters(entity, begin_ns, length_ns, means, run=run)
+
+
+def _with_idle(done: Mapping[str, Direction]) -> dict[str, Direction]:
+    """With reads, or writes, without any entry as 0 of what the others tell: fio logs whatever it does.
+
+    A job that only reads would otherwise have no total rate, and so neither IOPS nor a latency weighted by them.
+    """
+    idle = Direction(
+        ops=0.0 if any(part.ops is not None for part in done.values()) else None,
+        size_bytes=0.0 if any(part.size_bytes is not None for part in done.values()) else None,
+    )
+    return {"read": idle, "write": idle, **done}
 
 
 IMPORTER = Importer(
