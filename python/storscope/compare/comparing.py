@@ -23,6 +23,7 @@ from storscope.compare.recorded_when import notes_on_times
 from storscope.compare.running_systems import read_entities
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
+from storscope.compare.told_apart import told_apart
 from storscope.compare.units_of_sources import notes_on_megabytes
 from storscope.compare.unlike_names import one_by_one
 from storscope.compare.wording import listed
@@ -74,7 +75,7 @@ def compare_sides(
     matched = match_runs(one.subjects, other.subjects) if of_runs else match_entities(one.subjects, other.subjects)
     pairs = matched.pairs if of_runs else _busiest(matched, settings.entities_max, notes)
     measured = []
-    for pair in (alike(pair, metrics) for pair in pairs):
+    for pair in (alike(pair, metrics) for pair in told_apart(pairs)):
         found, missing = differences(
             pair, metrics, settings.seed, settings.level, were_asked=bool(settings.metrics)
         )  # fmt: skip
