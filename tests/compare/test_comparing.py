@@ -137,6 +137,12 @@ def test_too_few_independent_samples_decide_nothing(tmp_path: Path) -> None:
     assert "3.0 independent values only" in only(found).rows[0].reason
 
 
+def test_hardly_too_few_independent_values_are_not_told_as_enough(tmp_path: Path) -> None:
+    """It was "5.0 independent values only (5 are needed)"."""
+    found = compared(tmp_path, [saying(1000, 20, 4.97)], [saying(1200, 20, 4.97)], metrics=("iops",))
+    assert "4.9 independent values only (5 are needed)" in only(found).rows[0].reason
+
+
 # Repeated runs --------------------------------------------------------------------------------------------------------
 
 

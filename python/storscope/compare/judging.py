@@ -136,10 +136,15 @@ def _doubt(found: Found, circumstances: Circumstances, p_adjusted: float | None)
     is_series = difference.method in (Method.SERIES, Method.BUCKET_SERIES, Method.OWN)
     if is_series and (difference.independent or 0.0) < INDEPENDENT_MIN:
         return (
-            f"the intervals amount to {difference.independent:.1f} independent values only "
+            f"the intervals amount to {_too_few(difference.independent or 0.0):.1f} independent values only "
             f"({INDEPENDENT_MIN:.0f} are needed): measure longer"
         )
     return ""
+
+
+def _too_few(independent: float) -> float:
+    """To a tenth, and less than what is needed even where it rounds to that."""
+    return min(round(independent, 1), INDEPENDENT_MIN - 0.1)
 
 
 def _covers_none(difference: Difference) -> bool:
