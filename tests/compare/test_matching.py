@@ -25,6 +25,17 @@ def test_runs_are_paired_by_name_before_anything_else(tmp_path: Path) -> None:
     assert not found.unmatched
 
 
+def test_jobs_that_begin_together_stay_in_the_order_of_their_file(tmp_path: Path) -> None:
+    """fio's jobs of one process were listed by the milliseconds between their beginnings: #2, #3, #1."""
+
+    def one_file(recorder: Recorder) -> None:
+        for number, start in enumerate((0.002, 0.0, 0.001), 1):
+            run(f"oltp #{number}", id=str(number), start=start)(recorder)
+
+    found = compared(tmp_path, [one_file], [one_file])
+    assert [pair.name for pair in found.pairs] == ["oltp #1", "oltp #2", "oltp #3"]
+
+
 def test_without_a_common_name_the_load_pairs_them(tmp_path: Path) -> None:
     found = compared(
         tmp_path, [run("old-a"), run("old-b", read_ratio=0.0)], [run("new-b", read_ratio=0.0), run("new-a")]

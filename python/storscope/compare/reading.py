@@ -68,14 +68,17 @@ def captures_of_simulated(store: Store, selector: Selector, captures: Mapping[st
 
 
 def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list[Subject]:
-    """The runs that are meant, in the order of their times and of their files."""
+    """The runs that are meant, captures by their times and the runs of one as in its file.
+
+    By time jobs of fio that begin together would be in the order of the milliseconds between them.
+    """
     parameters = {"captures": list(captures)}
     runs = store.query(
         """SELECT * EXCLUDE (time), epoch_ns(time) AS time_ns
            FROM (SELECT *, row_number() OVER () AS position FROM runs)
            JOIN (SELECT capture, format FROM captures) USING (capture)
            WHERE list_contains($captures, capture)
-           ORDER BY min(time) OVER (PARTITION BY capture), capture, time, position""",
+           ORDER BY min(time) OVER (PARTITION BY capture), capture, position""",
         parameters,
     ).to_pylist()
     chosen = [
