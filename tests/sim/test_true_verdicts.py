@@ -200,3 +200,29 @@ def test_a_drive_that_fails_later_is_no_cause_of_what_a_lost_cache_made_slow(tmp
     assert "drive" not in slow.remedy
     assert "When it began the log says: 'controller A loses its write cache" in slowed.summary
     assert slow.remedy.startswith(f"See when it began, and what a log says of that: '{slowed.title}' (heavy-hitter).")
+
+
+_FLASH = """\
+name = "flash"
+group = [{ name = "g", drive = "15k-sas", count = 8, layout = "raid10" }]
+volume = [{ name = "v", group = "g", size = "64 MiB" }, { name = "w", group = "g", size = "1 GiB" }]
+host = [{ name = "h", volumes = [
+    { volume = "v", flash_cache = { size = "1 GiB", read = "20 ms", parallel = %d } }, { volume = "w" }] }]
+"""
+
+
+def test_flash_of_a_host_that_is_used_to_the_full_is_found_with_who_waits_there(tmp_path: Path) -> None:
+    """Reads of 20 ms, one after another: eight in flight take 160 ms, whatever the drives could do."""
+    reads = (Stream(Mix((AccessSpec(8192),)), Closed(8), targets=(0,)),)
+    said = {}
+    for parallel in (1, 32):
+        verdict = _verdict(tmp_path / str(parallel), reads, _FLASH % parallel, duration="20m")
+        said[parallel] = _of(verdict, "component-saturated")
+    (finding,) = said[1]
+    assert finding.title == "The flash cache of h/v is used to the full"
+    assert finding.severity is Severity.CRITICAL
+    assert [one.name for one in finding.entities] == ["h/v"]
+    assert "operations spend 100 % of their time there" in finding.summary
+    assert "Meanwhile operations took: v 1" in finding.summary
+    assert finding.remedy.startswith("Take faster flash for the host")
+    assert not said[32]

@@ -12,10 +12,10 @@ from typing import Final
 KINDS: Final = (
     "array", "controller", "disk_group", "vdisk", "disk", "host", "vm", "vm_disk", "datastore", "adapter", "port",
     "path", "device", "partition", "filesystem", "process", "job", "nic", "vswitch", "portgroup",
-    "rate_limit",
+    "rate_limit", "flash_cache",
 )  # fmt: skip
 """Entity kinds. A vdisk is what others call LUN or volume. `nic`, `vswitch` and `portgroup` carry iSCSI. A `rate_limit`
-is what a volume or a host is allowed."""
+is what a volume or a host is allowed, a `flash_cache` the flash that a host has before a volume."""
 
 RELATIONS: Final = {
     "lives_on": "data of this entity lies on that one: vdisk on disk_group, datastore on device, vm_disk on datastore",

@@ -25,6 +25,7 @@ from storscope.domain.units import (
 _KIND_WORDS = {
     "vdisk": "virtual disk", "disk_group": "disk group", "vm": "VM", "vm_disk": "VM disk", "nic": "NIC",
     "vswitch": "vSwitch", "portgroup": "port group", "filesystem": "file system", "rate_limit": "rate limit",
+    "flash_cache": "flash cache",
 }  # fmt: skip
 
 _UNIT_WORDS = (

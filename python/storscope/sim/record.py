@@ -115,6 +115,14 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         if component["kind"] == "drive":
             disk = recorder.entity(EntityRef(system, "disk", component["name"]))
             recorder.link(disk, "member_of", groups[component["group"]])
+    _record_before(recorder, system, design, report)
+
+
+def _record_before(recorder: Recorder, system: str, design: Mapping[str, Any], report: Mapping[str, Any]) -> None:
+    """What I/Os pass in a host before they reach the array: its flash, and limits of rates."""
+    for target in _before_flash(report["targets"]):
+        flash = recorder.entity(_flash_entity(system, target))
+        recorder.link(EntityRef(system, "vdisk", target["volume"]), "uses", flash)
     allowed = {one["name"]: one["allowed"] for one in report["components"] if one["kind"] == "rate_limit"}
     for limit, volumes in rate_limits(design).items():
         entity = recorder.entity(EntityRef(system, "rate_limit", limit))
@@ -204,6 +212,11 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
         elif one["kind"] == "rate_limit":
             values["busy_ratio"] = one["busy_ratio"]
             recorder.observe(EntityRef(system, "rate_limit", one["name"]), begin_ns, duration_ns, values)
+    flash = {one["name"]: one for one in part["components"] if one["kind"] == "flash"}
+    for target in _before_flash(part["targets"]):
+        one = flash[f"{target['host']} {target['volume']}"]
+        values = {"queue_depth_mean": one["queue_mean"], "busy_ratio": one["used_ratio"]}
+        recorder.observe(_flash_entity(system, target), begin_ns, duration_ns, values)
     for group, drives in _working_drives(part["components"]).items():
         values = {
             "busy_ratio": sum(one["used_ratio"] for one in drives) / len(drives),
@@ -224,6 +237,15 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
 def _link_name(component: Mapping[str, Any]) -> str:
     """'front-end-link A out'."""
     return f"{component['kind'].replace('_', '-')} {component['name']}"
+
+
+def _before_flash(targets: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What hosts have of volumes that they have flash before."""
+    return [target for target in targets if target["flash"] is not None]
+
+
+def _flash_entity(system: str, target: Mapping[str, Any]) -> EntityRef:
+    return EntityRef(system, "flash_cache", f"{target['host']}/{target['volume']}")
 
 
 def _limit_entity(system: str, limit: Mapping[str, Any]) -> EntityRef:

@@ -1,19 +1,19 @@
-"""A controller, a link, a group of drives or a limit of rates of an array is used to the full.
+"""A controller, a link, a group of drives, a flash cache of a host or a limit of rates is used to the full.
 
 Looks for
-    Processors of controllers, links, groups of drives and limits of rates that are at least 85 % busy for several
-    intervals in a row, with more requests at them than they serve, where that is known. Where operations spend
-    little of their time in the array at a processor or a link that has some room left, it does not decide alone,
-    and is no more than a warning. Nor is it more where no volume's operations, reads or writes are above the
-    latency limits of their tier meanwhile.
+    Processors of controllers, links, groups of drives, flash caches of hosts and limits of rates that are at least 85 %
+    busy for several intervals in a row, with more requests at them than they serve, where that is known. Where
+    operations spend little of their time in the array at a processor or a link that has some room left, it does not
+    decide alone, and is no more than a warning. Nor is it more where no volume's operations, reads or writes are above
+    the latency limits of their tier meanwhile.
 
 Why it matters
     What is used to the full decides what the whole array does: more load brings longer waits and no more operations,
     whatever the rest of the array could do, and more drives do not help a processor or a link.
 
 Evidence
-    Processor load per controller (evaperf cs), or how busy controllers, links, groups of drives and limits of rates are
-    (a simulation). Of limits on measured storage throughput-cap tells.
+    Processor load per controller (evaperf cs), or how busy controllers, links, groups of drives, flash caches and
+    limits of rates are (a simulation). Of limits on measured storage throughput-cap tells.
 
 When it is wrong
     A single stream in sequence keeps a drive or a link busy and waits for nobody else: then hardly more than one
@@ -58,6 +58,7 @@ from storscope.store.series import Series
 _NAME = "component-saturated"
 _COLUMNS = {
     "controller": "cpu_busy_ratio", "port": "busy_ratio", "disk_group": "busy_ratio", "rate_limit": "busy_ratio",
+    "flash_cache": "busy_ratio",
 }  # fmt: skip
 """Of what an array's volumes share, how busy it is. Devices of hosts are left out: the kernel counts them as busy with
 one request at a time, which says nothing of what serves many."""
@@ -239,6 +240,8 @@ def _words(case: Case, entity: EntityRef) -> str:
     if entity.kind == "rate_limit":
         allowed = case.fact(entity, "allowed")
         return f"the rate limit of {label}" + (f" ({allowed.value})" if allowed is not None else "")
+    if entity.kind == "flash_cache":
+        return f"the flash cache of {label}"
     if entity.kind != "disk_group":
         return f"controller {label}" if entity.kind == "controller" else label
     return f"the drive{'' if _is_single(case, entity) else 's'} of {label}"
@@ -376,7 +379,8 @@ def _summary(case: Case, system: str, full: list[_Component], near: list[_Compon
     if np.isfinite(share):
         # At a processor parity and what is destaged or rebuilt stand among the operations.
         most = "up to " if worst.entity.kind == "controller" else ""
-        said += f"; operations spend {most}{format_ratio(share)} of their time in the array there"
+        where = "" if worst.entity.kind == "flash_cache" else " in the array"
+        said += f"; operations spend {most}{format_ratio(share)} of their time{where} there"
     also = [
         f"{_words(case, one.entity)} ({format_ratio(one.level)} in {format_ratio(one.time_share)} of the time)"
         for one in full[1:]
@@ -406,6 +410,10 @@ _REMEDIES = {
     "controller": (
         "Take work off the processor: give volumes to another controller, use mirrors where parity is computed by it, "
         "send larger I/Os, move backups and copies to another time; or take a faster controller."
+    ),
+    "flash_cache": (
+        "Take faster flash for the host, or more of it side by side. Or ask for less: fewer or smaller I/Os of this "
+        "volume. A larger cache does not help, nor do drives of the array."
     ),
     "port": "Take more or faster links of this kind, or move backups and copies to another time.",
     "rate_limit": (
@@ -467,7 +475,7 @@ def _rows(case: Case, settings: Settings, full: list[_Component]) -> EvidenceRow
 
 RULE = Rule(
     name=_NAME,
-    title="a controller, a link, a group of drives or a limit of rates is used to the full",
+    title="a controller, a link, a group of drives, a flash cache or a limit of rates is used to the full",
     evaluate=_evaluate,
     thresholds=(
         Threshold("busy_ratio_max", 0.85, "how busy from which it is used to the full",
