@@ -157,7 +157,10 @@ def _is_full_with(queue: _Full, other: _Full) -> bool:
 
 def _held_by(case: Case, queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
     """The queues that are full because this one is."""
-    return [one for one in judged if any(behind is queue for behind in _full_behind(case, one, judged))]
+    there = [one for one in judged if one.series.entity.system == queue.series.entity.system]
+    later = [one for one in there if one.word in _NAMED_KINDS]  # few, where there may be thousands of devices
+    before = [one for one in there if _comes_before(one, queue.word)]
+    return [one for one in before if any(behind is queue for behind in _full_behind(case, one, later))]
 
 
 def _partly_words(case: Case, ports: Sequence[_Full]) -> str:
