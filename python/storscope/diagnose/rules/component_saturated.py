@@ -1,4 +1,4 @@
-"""A controller, a link, a group of drives, a flash cache of a host or a limit of rates is used to the full.
+"""A controller, a link, drives, a flash cache or a limit of rates is used to the full.
 
 Looks for
     Processors of controllers, links, groups of drives, flash caches of hosts and limits of rates that are at least 85 %
@@ -475,7 +475,7 @@ def _rows(case: Case, settings: Settings, full: list[_Component]) -> EvidenceRow
 
 RULE = Rule(
     name=_NAME,
-    title="a controller, a link, a group of drives, a flash cache or a limit of rates is used to the full",
+    title="a controller, a link, drives, a flash cache or a limit of rates is used to the full",
     evaluate=_evaluate,
     thresholds=(
         Threshold("busy_ratio_max", 0.85, "how busy from which it is used to the full",
