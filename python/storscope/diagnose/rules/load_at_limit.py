@@ -30,7 +30,6 @@ References
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -38,66 +37,28 @@ import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.judged_grids import JudgedGrid, judged_grids, means_words
-from storscope.diagnose.peers import Grid, grids, make_grid, system_grids
+from storscope.diagnose.peers import make_grid
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import median, weighted_mean
-from storscope.diagnose.rules._load import between, headed, kind_word, named, rows_sql
-from storscope.diagnose.rules._other_states import other_states
+from storscope.diagnose.rules._load import between, headed, rows_sql
+from storscope.diagnose.rules._load_subjects import NOW_MIN, Subject, lately, makes_its_own_latency, subjects_of
 from storscope.diagnose.windows import bad_windows
-from storscope.domain.arrays import BoolArray, FloatArray, IntArray
-from storscope.domain.entity import EntityRef
+from storscope.domain.arrays import BoolArray
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate, format_ratio, format_span
 from storscope.model.bootstrap import Interval
 from storscope.model.knee import INTERVALS_MIN, Knee, find_knee
 from storscope.model.overload import Overload, judge_overload
-from storscope.model.regression import partial_correlation, scaled, total_moments
 
 _NAME = "load-at-limit"
-_KINDS = ("array", "disk_group", "controller", "datastore", "device", "vdisk", "partition")
-_WHOLES = ("disk_group", "controller", "datastore", "device", "adapter", "array")
-"""Kinds over whose parts load is added up when they have no counters of their own."""
-_ENTITIES_MAX = 8
-"""Of one kind in one system, those with the most queue time are looked at one by one."""
-_OWN_R_MIN = 0.3
-"""Partial correlation with the own load, others' held fixed, below which an entity's latency is not its own (ours)."""
-_OTHERS_R_MIN = 0.2
-"""Partial correlation of latency with the others' load, own load held fixed, from which peers share a limit (ours)."""
-_BUSY_MIN = 0.5
-"""How busy a server is at least when waiting doubles an operation's time (M/M/1; several servers later)."""
-_HOUR_NS = 3_600 * NS_PER_S
-_NOW_MIN = 3
-"""Intervals that say how things stand, at least (ours)."""
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """Something with a load and a latency: an entity, or entities added up."""
-
-    entity: EntityRef
-    words: str
-    grid: Grid
-    ops: FloatArray
-    moved: FloatArray
-    """Bytes per second; NaN where absent."""
-    latency_ns: FloatArray
-    column: int | None
-    """Its place in the grid; None of entities added up."""
-    left_out_ns: int = 0
-    """How long the array was in another state; ops and latency of that time are NaN."""
-
-    @property
-    def is_sum(self) -> bool:
-        """True of entities added up."""
-        return self.column is None
 
 
 @dataclass(frozen=True)
 class _State:
     """Where a subject stands against its knee."""
 
-    subject: _Subject
+    subject: Subject
     knee: Knee
     when: str
     """'in the last hour', 'in the last bad window'."""
@@ -122,7 +83,7 @@ class _State:
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    subjects = _subjects(case)
+    subjects = subjects_of(case)
     if not subjects:
         return [
             NotEvaluated(
@@ -132,126 +93,15 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     return [_judge(case, settings, system, found) for system, found in subjects.items()]
 
 
-# What has a knee -------------------------------------------------------------------------------------------------
-
-
-def _subjects(case: Case) -> dict[str, list[_Subject]]:
-    """System -> subjects, sums first."""
-    found: dict[str, list[_Subject]] = defaultdict(list)
-    for system, grid in sorted(system_grids(case).items()):
-        if len(grid.entities) > 1 and _slow_down_together(grid):
-            words = f"{_all_words(grid)} of {system} together"
-            found[system].append(_sum(grid, _top_entity(case, system), words))
-        found[system] += _partial_sums(case, grid)
-    for grid in grids(case, _KINDS):
-        order = np.argsort(-grid.waiting.sum(axis=0), kind="stable")[:_ENTITIES_MAX]
-        found[grid.system] += [_single(case, grid, int(column)) for column in order]
-    usable = {system: [one for one in subjects if _timed(one) >= INTERVALS_MIN] for system, subjects in found.items()}
-    return {system: [_as_usual(case, one) for one in subjects] for system, subjects in usable.items() if subjects}
-
-
-def _as_usual(case: Case, subject: _Subject) -> _Subject:
-    """Without the times of a rebuild or of a failed controller: latency then has another cause than the load.
-
-    Where too little is left to tell how it goes and how things stand, it is of all the time.
-    """
-    other = subject.grid.inside(other_states(case, subject.grid.system))
-    known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns)
-    left = known & ~other
-    if not (known & other).any() or left.sum() < INTERVALS_MIN or (_lately(subject.grid)[0] & left).sum() < _NOW_MIN:
-        return subject
-    ops, latency_ns = (np.where(other, np.nan, values) for values in (subject.ops, subject.latency_ns))
-    left_out_ns = int(other.sum()) * subject.grid.step_ns
-    return replace(subject, ops=ops, latency_ns=latency_ns, left_out_ns=left_out_ns)
-
-
-def _all_words(grid: Grid) -> str:
-    number = len(grid.entities)
-    return f"{'both' if number == 2 else f'all {number:,}'} {kind_word(grid.kind, 2)}"
-
-
-def _slow_down_together(grid: Grid) -> bool:
-    """False when each entity's latency goes with its own load and not with the others'.
-
-    Devices of one host that are served by different arrays are such: their sum would have a knee that nothing has.
-    """
-    shares, own_rs, others_rs = [], [], []
-    for column in range(len(grid.entities)):
-        own, latency = grid.ops[:, column], grid.latency_ns[:, column]
-        known = np.isfinite(own) & np.isfinite(latency) & (np.nan_to_num(latency) > 0)
-        if known.sum() >= INTERVALS_MIN:
-            others = np.nan_to_num(grid.total_ops[known]) - own[known]
-            own_rs.append(_partial(own[known], others, np.log(latency[known])))
-            others_rs.append(_partial(others, own[known], np.log(latency[known])))
-            shares.append(max(float(np.nansum(own)), 1e-9))
-    if not shares or float(np.average(own_rs, weights=shares)) < _OWN_R_MIN:
-        return True
-    return float(np.average(others_rs, weights=shares)) >= _OTHERS_R_MIN
-
-
-def _partial(load: FloatArray, control: FloatArray, log_latency: FloatArray) -> float:
-    """Correlation of load and log latency with `control` held fixed."""
-    columns = np.column_stack([scaled(each) for each in (load, control, log_latency)])
-    return float(partial_correlation(total_moments(columns), 3)[0])
-
-
-def _timed(subject: _Subject) -> int:
-    return int((np.isfinite(subject.ops) & np.isfinite(subject.latency_ns)).sum())
-
-
-def _sum(grid: Grid, entity: EntityRef, words: str) -> _Subject:
-    known = np.isfinite(grid.bytes) | ~np.isfinite(grid.ops)
-    moved = np.where(known.all(axis=1), np.nansum(grid.bytes, axis=1), np.nan)
-    return _Subject(entity, words, grid, grid.total_ops, moved, grid.total_latency_ns, None)
-
-
-def _single(case: Case, grid: Grid, column: int) -> _Subject:
-    entity = grid.entities[column]
-    return _Subject(
-        entity,
-        named(case, entity),
-        grid,
-        grid.ops[:, column],
-        grid.bytes[:, column],
-        grid.latency_ns[:, column],
-        column,
-    )
-
-
-def _top_entity(case: Case, system: str) -> EntityRef:
-    tops = sorted(entity for entity in case.entities if entity.system == system and entity.kind in {"array", "host"})
-    return tops[0] if len(tops) == 1 else EntityRef(system, "host", system)
-
-
-def _partial_sums(case: Case, grid: Grid) -> list[_Subject]:
-    """Sums over what rests on one disk group, device or datastore that has no counters itself."""
-    parts: dict[EntityRef, list[EntityRef]] = defaultdict(list)
-    for entity in grid.entities:
-        for whole in case.components(entity):
-            if whole.kind in _WHOLES and whole not in case.all_series:
-                parts[whole].append(entity)
-    found = []
-    for whole, entities in sorted(parts.items()):
-        if 1 < len(entities) < len(grid.entities):
-            part = make_grid([case.all_series[entity] for entity in entities])
-            if part is not None:
-                found.append(
-                    _sum(part, whole, f"the {len(entities):,} {kind_word(grid.kind, 2)} on {named(case, whole)}")
-                )
-    return found
-
-
 # How near it is --------------------------------------------------------------------------------------------------
 
 
-def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]) -> Outcome:
+def _judge(case: Case, settings: Settings, system: str, subjects: list[Subject]) -> Outcome:
     seen: list[_State] = []
-    unseen: list[tuple[_Subject, Knee]] = []
+    unseen: list[tuple[Subject, Knee]] = []
     # A sum and its parts reach their limits together, and the sum says it best: parts only where no sum is near.
     for group in ([one for one in subjects if one.is_sum], [one for one in subjects if not one.is_sum]):
-        knees = [
-            (subject, _knee(case, settings, subject)) for subject in group if _makes_its_own_latency(case, subject)
-        ]
+        knees = [(subject, _knee(case, settings, subject)) for subject in group if makes_its_own_latency(case, subject)]
         unseen += [(subject, knee) for subject, knee in knees if not knee.seen]
         states = [_state(case, settings, subject, knee) for subject, knee in knees if knee.seen]
         bad = [(severity, state) for state in states if (severity := _severity(settings, state)) is not None]
@@ -271,29 +121,7 @@ def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]
     return NotEvaluated(_NAME, f"entities of {system} whose latency goes with their own load and not with others'")
 
 
-def _makes_its_own_latency(case: Case, subject: _Subject) -> bool:
-    """False where the others' load explains latency and the entity's own hardly does: its knee would be theirs.
-
-    So it is where a controller's processor is known to be idle: what is slow is behind it.
-    """
-    if subject.entity.kind == "controller" and not subject.is_sum and _is_idle(case, subject.entity):
-        return False
-    if subject.is_sum or len(subject.grid.entities) == 1:
-        return True
-    known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns) & (np.nan_to_num(subject.latency_ns) > 0)
-    own, latency = subject.ops[known], np.log(subject.latency_ns[known])
-    others = np.nan_to_num(subject.grid.total_ops[known]) - own
-    return _partial(own, others, latency) >= _OWN_R_MIN
-
-
-def _is_idle(case: Case, controller: EntityRef) -> bool:
-    """Whether its processor has hardly an interval in which it is so busy that waiting doubles an operation's time."""
-    busy = case.all_series[controller]["cpu_busy_ratio"]
-    busy = busy[np.isfinite(busy)]
-    return len(busy) > 0 and float(np.quantile(busy, 0.95)) < _BUSY_MIN
-
-
-def _knee(case: Case, settings: Settings, subject: _Subject) -> Knee:
+def _knee(case: Case, settings: Settings, subject: Subject) -> Knee:
     """One below all load that was seen is none: at the least load latency is what it is, whatever made it so."""
     knee = find_knee(subject.ops, subject.latency_ns, ratio=settings["knee_latency_factor"], seed=case.seed)
     if knee.seen and knee.knee.estimate < knee.load_min:
@@ -301,7 +129,7 @@ def _knee(case: Case, settings: Settings, subject: _Subject) -> Knee:
     return knee
 
 
-def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _State:
+def _state(case: Case, settings: Settings, subject: Subject, knee: Knee) -> _State:
     sustained_ns = settings["saturated_s"] * NS_PER_S
     now, when = _now(case, subject, sustained_ns)
     load = median(subject.ops[now])
@@ -331,7 +159,7 @@ def _stays_above(judged: JudgedGrid, column: int | None, stay: slice) -> bool:
     return median((grid.latency_ns / judged.warning_ns)[stay, column]) > 1
 
 
-def _sizes(settings: Settings, subject: _Subject, knee: float) -> tuple[float, float] | None:
+def _sizes(settings: Settings, subject: Subject, knee: float) -> tuple[float, float] | None:
     """Median bytes an operation below and beyond the knee; None where they are alike or not known."""
     with np.errstate(divide="ignore", invalid="ignore"):
         size = subject.moved / subject.ops
@@ -345,7 +173,7 @@ def _sizes(settings: Settings, subject: _Subject, knee: float) -> tuple[float, f
     return (below, beyond) if max(below, beyond) >= settings["size_factor"] * min(below, beyond) else None
 
 
-def _now(case: Case, subject: _Subject, sustained_ns: float) -> tuple[BoolArray, str]:
+def _now(case: Case, subject: Subject, sustained_ns: float) -> tuple[BoolArray, str]:
     """The intervals that say how things stand: the last bad window, else the last hour or quarter of the capture.
 
     A bad window counts when it lasted: that load is high in a burst says nothing about how things stand.
@@ -354,19 +182,10 @@ def _now(case: Case, subject: _Subject, sustained_ns: float) -> tuple[BoolArray,
     known = np.isfinite(subject.ops)
     lasting = [one for one in bad_windows(case).get(grid.system, []) if one[1] - one[0] >= sustained_ns]
     inside = grid.inside(lasting[-1:]) & known
-    if inside.sum() >= _NOW_MIN:
+    if inside.sum() >= NOW_MIN:
         return inside, "in the last bad window"
-    lately, when = _lately(grid)
-    return lately & known, when
-
-
-def _lately(grid: Grid) -> tuple[BoolArray, str]:
-    """The last hour, or the last quarter of a capture that is shorter than four."""
-    times: IntArray = grid.time_ns
-    end, span = int(times[-1]) + grid.step_ns, int(times[-1]) + grid.step_ns - int(times[0])
-    if span >= 4 * _HOUR_NS:
-        return times >= end - _HOUR_NS, "in the last hour"
-    return times >= end - span // 4, f"in the last {format_span(span // 4)}"
+    last, when = lately(grid)
+    return last & known, when
 
 
 def _severity(settings: Settings, state: _State) -> Severity | None:
@@ -417,15 +236,15 @@ def _room(state: _State) -> str:
     )
 
 
-def _left_out_words(subject: _Subject) -> str:
+def _left_out_words(subject: Subject) -> str:
     return f" Left out: {_other_words(subject)}." if subject.left_out_ns else ""
 
 
-def _other_words(subject: _Subject) -> str:
+def _other_words(subject: Subject) -> str:
     return f"{format_span(subject.left_out_ns)} in which a rebuild ran or a controller had failed"
 
 
-def _no_limit(subject: _Subject, knee: Knee) -> str:
+def _no_limit(subject: Subject, knee: Knee) -> str:
     return (
         f"No limit of {subject.words} within {format_rate(knee.load_max)}: latency stays flat from "
         f"{format_rate(knee.load_min)} up to it, {format_duration(knee.latency_min_load_ns)} at the least load."
@@ -433,7 +252,7 @@ def _no_limit(subject: _Subject, knee: Knee) -> str:
     )
 
 
-def _no_knee(subject: _Subject, knee: Knee) -> str:
+def _no_knee(subject: Subject, knee: Knee) -> str:
     if "explain" in knee.reason:
         return (
             f"a load test in steps (storscope bench --knee), or a time in which operations explain the latency of "
