@@ -42,7 +42,7 @@ def test_a_column_wider_than_the_terminal_is_folded_and_nothing_repeated_takes_t
 def test_columns_without_a_value_are_named_and_take_no_room(capsys: pytest.CaptureFixture[str]) -> None:
     rows = (("default/1", 1.5, None, None, None, 0.0), ("default/2", None, None, None, None, None))
     print_evidence(EvidenceRows("Queues of drives", _COLUMNS, rows, "SELECT 1", 2))
-    table, _, below = capsys.readouterr().out.partition("   not known: ")
+    table, _, below = capsys.readouterr().out.partition("   not known of these: ")
     assert below.splitlines()[0] == "queue_depth_max, latency_ns_mean, latency_ns_mean_max"
     assert "queue_depth_mean" in table
     assert "ops_per_s_mean" in table, "zero is a value"

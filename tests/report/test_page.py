@@ -272,7 +272,7 @@ def test_columns_without_a_value_are_named_below_the_rows(tmp_path: Path) -> Non
     page = written(tmp_path / "page.html", verdict_of(store, hog_finding(evidence=(rows,))), store)
     assert 'title="ops_per_s"' in page, "zero is a value"
     assert 'title="busy_ratio_mean"' not in page
-    assert "1 of 4 rows are shown; the query gives all. Not known: busy mean." in text_of(page)
+    assert "1 of 4 rows are shown; the query gives all. Not known of these: busy mean." in text_of(page)
 
 
 def test_no_finding_is_told_apart_from_no_evidence(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def print_evidence(every: EvidenceRows, zero_ns: int | None = None) -> None:
     if total > _ROWS_SHOWN:
         click.echo(f"   {_ROWS_SHOWN} of {total:,} rows")
     if every.unknown_columns:
-        click.echo(f"   not known: {', '.join(every.unknown_columns)}")
+        click.echo(f"   not known of these: {', '.join(every.unknown_columns)}")
     click.echo(f"   SQL: {rows.query}")
 
 

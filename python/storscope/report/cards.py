@@ -183,7 +183,7 @@ def _notes(rows: EvidenceRows) -> list[str]:
     count, unknown = len(rows.rows), rows.unknown_columns
     total = rows.total_rows if rows.total_rows is not None else count
     cut = f"{format_count(count)} of {format_count(total)} rows are shown; the query gives all."
-    not_known = f"Not known: {', '.join(column_words(column) for column in unknown)}."
+    not_known = f"Not known of these: {', '.join(column_words(column) for column in unknown)}."
     return [*([cut] if total > count else ()), *([not_known] if unknown else ())]
 
 
