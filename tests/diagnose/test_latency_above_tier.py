@@ -425,8 +425,13 @@ def test_work_that_ran_while_it_was_slow_and_has_ended_is_told(
         found = evaluate(case, rules(), load_thresholds(rules()))
         return next(one for one in found if isinstance(one, Finding) and one.rule == RULE.name)
 
-    during, after = said("during", 10, 95), said("after", 120, 205)
+    during, late, after = said("during", 10, 95), said("late", 40, 130), said("after", 120, 205)
     assert f" a {word} ran on g." in during.summary
+    assert during.evidence[-1].caption == "Work that ran meanwhile and has ended"
+    assert [row[1:4] for row in during.evidence[-1].rows] == [["disk_group", "g", kind] for kind in kinds]
+    assert "slow before that" not in during.summary, "it began with the work, within a tenth"
+    assert f" a {word} ran on g. It was slow before that already, from " in late.summary
+    assert after.evidence[-1].caption != during.evidence[-1].caption
     assert "  " not in during.summary
     assert during.remedy.startswith(
         "None of the other findings names a cause, but the array worked on its drives meanwhile"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from storscope.diagnose.case import Case
-from storscope.diagnose.rules._ended_work import ended_work_words
+from storscope.diagnose.rules._ended_work import ended_work
 from storscope.diagnose.rules._entities import counted
 from storscope.diagnose.rules._slowed import is_logged
 from storscope.diagnose.rules.drive_failed import worked_on
@@ -57,10 +57,10 @@ def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Fi
     perhaps = [one for one in there if one.rule in _PERHAPS and not whole.isdisjoint(one.entities)]
     if not causes and perhaps:
         return replace(finding, remedy=f"See first whether this is so: {_named(perhaps[0])}. If not, f{_FIND}")
-    ended = ended_work_words(case, whole, finding.start_ns, finding.end_ns)
-    if not causes and ended:
-        said = "" if ended in finding.summary else f"{ended} "
-        return replace(finding, remedy=f"{said}{_ENDED}")
+    ended = ended_work(case, whole, finding.start_ns, finding.end_ns)
+    if not causes and ended.words:
+        said, rows = ("", ()) if ended.words in finding.summary else (f"{ended.words} ", ended.evidence)
+        return replace(finding, remedy=f"{said}{_ENDED}", evidence=(*finding.evidence, *rows))
     return replace(finding, remedy=_remedy(causes, work) if causes else _NONE)
 
 

@@ -46,7 +46,7 @@ from storscope.diagnose.directions import DIRECTION_SHARE_MIN, DIRECTIONS
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._causes import with_causes
-from storscope.diagnose.rules._ended_work import ended_work_words
+from storscope.diagnose.rules._ended_work import ended_work
 from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import headed, kind_word, named, opening, rhythm_words
 from storscope.diagnose.rules._simulated import is_simulated
@@ -156,7 +156,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
     milder = [v.entity for v in main if v not in alike]
     whole = {one for entity in entities for one in (entity, *case.components(entity))}
     start_ns, end_ns = min(verdict.start_ns for verdict in main), max(verdict.end_ns for verdict in main)
-    works = (work_words(case, whole), ended_work_words(case, whole, start_ns, end_ns))
+    ended = ended_work(case, whole, start_ns, end_ns)
+    works = (work_words(case, whole), ended.words)
     return Finding(
         rule=_NAME,
         severity=severity,
@@ -180,7 +181,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
         entities=entities,
         start_ns=start_ns,
         end_ns=end_ns,
-        evidence=_evidence(case, settings, entities, worst),
+        evidence=(*_evidence(case, settings, entities, worst), *ended.evidence),
         weight=min(1.0, 0.5 * harm * max(worst.share, worst.share_of_time, 0.2)),
         numbers=_numbers(worst, entities),
     )  # fmt: skip
