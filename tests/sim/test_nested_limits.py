@@ -71,3 +71,28 @@ def test_drives_that_are_full_behind_limits_in_a_row_have_the_last_of_these_besi
     found = _run(100, 100, **_limits(130, 120)).bottleneck
     assert found.kind == "drive"
     assert "Another 40 % they wait in the host: the queue limit of the ports of controller A (120) lets" in found.words
+
+
+_APART = """\
+name = "limits beside one another"
+drives = { c = { kind = "curve", size = "20 GiB", block = "8 KiB", reads = [{ qd = 1, iops = 1000 }] } }
+group = [{ name = "g", drive = "c", count = 16, layout = "raid0" }]
+volume = [
+    { name = "v", group = "g", size = "160 GiB", owner = "A" },
+    { name = "w", group = "g", size = "160 GiB", owner = "B" },
+]
+controller = [{ name = "A", cost_per_op = "10 us", queue_limit = 6 }, { name = "B", cost_per_op = "10 us" }]
+host = [{ name = "h", volumes = [{ volume = "v" }] }, { name = "i", queue_limit = 5, volumes = [{ volume = "w" }] }]
+"""
+
+
+def test_limits_of_unlike_kinds_that_bind_unlike_volumes_are_both_named() -> None:
+    """Of 40 outstanding 14 wait for the ports and 15 in the other host."""
+    streams = tuple(Stream(_READS, Closed(20), name=name, targets=(index,)) for index, name in enumerate("ab"))
+    found = simulate(
+        plan_of(read_design(_APART, "apart.toml"), Workload("reads", streams), duration="10s"), started_ns=0
+    ).bottleneck
+    assert (found.kind, found.name, found.alike) == ("limit", "host i", 2)
+    assert found.time_share == pytest.approx(29 / 40, abs=0.01)
+    assert found.words.startswith("The queue limits of host i (5) and the ports of controller A (6) bind: I/Os wait 7")
+    assert found.short == "queue limit of host i and 1 more"

@@ -7,7 +7,7 @@ more places would only let more through to wait there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,14 +38,17 @@ class Binding:
 
         Of a kind before those that bind only some may wait for these: by Little's law as much as there wait.
         """
-        own = times.get(PART_OF_LIMIT[self.limits[0]["kind"]], 0.0) if self.limits else 0.0
-        return own + self.waited_before(times, limits)
+        own = {one["kind"] for one in self.limits}
+        kinds = {one["kind"] for one in self.before} - own
+        return sum(times.get(PART_OF_LIMIT[kind], 0.0) for kind in own) + self._before(kinds, times, limits)
 
     def waited_before(self, times: Mapping[str, float], limits: Sequence[Mapping[str, Any]]) -> float:
         """The same before the limits that stand before those that bind."""
+        return self._before({one["kind"] for one in self.before}, times, limits)
+
+    def _before(self, kinds: Set[str], times: Mapping[str, float], limits: Sequence[Mapping[str, Any]]) -> float:
         return sum(
-            times.get(PART_OF_LIMIT[kind], 0.0) * _waiting(self.before, kind) / _waiting(limits, kind)
-            for kind in {one["kind"] for one in self.before}
+            times.get(PART_OF_LIMIT[kind], 0.0) * _waiting(self.before, kind) / _waiting(limits, kind) for kind in kinds
         )
 
 
@@ -55,11 +58,17 @@ def limit_words(limit: Mapping[str, Any]) -> str:
 
 
 def binding(limits: Sequence[Mapping[str, Any]], volumes: Sequence[VolumeTime] = ()) -> Binding:
-    """The limit at which most wait, or what is always full behind it; with those of its kind that bind as well."""
+    """The limit at which most wait, or what is always full behind it; with what binds others as well, of any kind."""
     waited = [one for one in limits if one["waited"]]
     if not waited:
         return Binding(())
-    return binding_of(max(waited, key=lambda one: one["waiting_mean"]), limits, volumes)
+    found = binding_of(max(waited, key=lambda one: one["waiting_mean"]), limits, volumes)
+    beside = [
+        one
+        for one in waited
+        if _binds(one) and not _full_behind(one, waited, volumes) and _is_apart(one, found, volumes)
+    ]
+    return _with_those_before([*found.limits, *beside], waited, volumes)
 
 
 def binding_of(
@@ -73,9 +82,30 @@ def binding_of(
     waited = [one for one in limits if one["waited"]]
     behind = _full_behind(limit, waited, volumes)
     others = [one for one in waited if one is not limit and one["kind"] == limit["kind"] and _binds(one)]
-    last = behind or [limit]
-    before = [one for one in waited if _full_behind(one, last, volumes) == last]
-    return Binding(behind or [limit, *others], sorted(before, key=lambda one: -one["waiting_mean"]))
+    return _with_those_before(behind or [limit, *others], waited, volumes)
+
+
+def _with_those_before(
+    last: Sequence[Mapping[str, Any]], waited: Sequence[Mapping[str, Any]], volumes: Sequence[VolumeTime]
+) -> Binding:  # fmt: skip
+    """With the limits behind which only those of `last` are always full."""
+    before = [
+        one
+        for one in waited
+        if one not in last and (behind := _full_behind(one, waited, volumes)) and all(other in last for other in behind)
+    ]
+    return Binding(last, sorted(before, key=lambda one: -one["waiting_mean"]))
+
+
+def _is_apart(limit: Mapping[str, Any], found: Binding, volumes: Sequence[VolumeTime]) -> bool:
+    """Whether those who wait at a limit wait at none of those found: it binds other volumes than these do."""
+    own = [one for one in volumes if _waits_at(one, limit)]
+    return bool(own) and not any(_waits_at(one, other) for one in own for other in (*found.limits, *found.before))
+
+
+def _waits_at(volume: VolumeTime, limit: Mapping[str, Any]) -> bool:
+    """Whether its I/Os wait at a limit, as far as that is told: ports are taken for those of its controller."""
+    return volume.passes(limit) and bool(volume.parts_ns.get(PART_OF_LIMIT[limit["kind"]]))
 
 
 def _full_behind(
