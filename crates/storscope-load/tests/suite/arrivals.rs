@@ -1,14 +1,12 @@
 //! Arrivals: their rate and their distribution.
 
-mod support;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::support::{GIB, Spy, closed, ios, mix, open, reads_4k, run, task};
 use storscope_device::{NullDevice, VirtualClock};
 use storscope_load::{Arrivals, Random, Span};
 use storscope_types::{Load, Nanos, Process, ThinkTime, Workload};
-use support::{GIB, Spy, closed, ios, mix, open, reads_4k, run, task};
 
 fn arrivals(rate_per_s: f64, process: Process, worker: u32, workers: u32) -> Arrivals {
     let load = Load::Open { rate_per_s, process, max_outstanding: 1 };

@@ -1,12 +1,10 @@
 //! Traces on an array.
 
-mod support;
-
+use crate::support::*;
 use serde_json::json;
 use storscope_device::Direction;
 use storscope_sim::{Array, Pace, Replayed, Settings, TraceRecord, TraceStream, complete_design, replay};
 use storscope_types::Nanos;
-use support::*;
 
 fn record(at_ms: u64, offset: u64) -> TraceRecord {
     TraceRecord {

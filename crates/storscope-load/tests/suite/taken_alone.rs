@@ -1,15 +1,13 @@
 //! In virtual time a completion that asks for nothing but the next request is taken in one step, without waking anybody.
 //! The results are those of a run in which each takes the whole way, as on devices that keep data.
 
-mod support;
-
 use std::sync::atomic::AtomicBool;
 
+use crate::support::{closed, mix, open};
 use proptest::prelude::*;
 use storscope_device::{Completion, Device, DeviceError, FlushRequest, QueueingDevice, Request, VirtualClock};
 use storscope_load::{Engine, Lifetime, Plan, TargetSpec, VirtualRun, slots_of};
 use storscope_types::{AccessSpec, Bytes, Flush, FlushKind, Load, Nanos, Process, Stream, ThinkTime, Workload};
-use support::{closed, mix, open};
 
 /// A device that says it keeps data, so that nothing is taken alone.
 struct Keeping<D>(D);
@@ -65,7 +63,7 @@ fn lines() -> impl Strategy<Value = Vec<AccessSpec>> {
                 reply: Bytes(if replies { 512 } else { 0 }),
                 ..AccessSpec::random_read(Bytes(blocks * 4_096))
             });
-    let plain = (0.0..=1.0).prop_map(|read_share| vec![AccessSpec { read_share, ..support::reads_4k() }]);
+    let plain = (0.0..=1.0).prop_map(|read_share| vec![AccessSpec { read_share, ..crate::support::reads_4k() }]);
     prop_oneof![2 => plain, 1 => prop::collection::vec(line, 1..3)]
 }
 

@@ -1,11 +1,9 @@
 //! What adjoins on a drive is one operation, and mirrors are read from both copies in turn, pair by pair.
 
-mod support;
-
+use crate::support::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use storscope_sim::array::ArrayReport;
-use support::*;
 
 const SEGMENT: u64 = 64 * KIB;
 

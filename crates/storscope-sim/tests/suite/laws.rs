@@ -1,10 +1,8 @@
 //! What holds for any design: conservation, Little's law, where the time went, and the same bytes for the same seed.
 
-mod support;
-
+use crate::support::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::*;
 
 /// Designs with everything that can be put together.
 fn designs() -> impl Strategy<Value = Value> {

@@ -1,11 +1,9 @@
 //! Destaging: what adjoins on the drives goes in one operation, and in the order of addresses.
 
-mod support;
-
+use crate::support::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use storscope_sim::Array;
-use support::*;
 
 const PAGE: u64 = 16 * KIB;
 const SEGMENT: u64 = 64 * KIB;

@@ -2,10 +2,8 @@
 //!
 //! What is expected is what a drive alone does: one reader has the rate of one drive.
 
-mod support;
-
+use crate::support::{GIB, Io, KIB, MIB, array, closed, relative};
 use serde_json::{Value, json};
-use support::{GIB, Io, KIB, MIB, array, closed, relative};
 
 const SIZE: u64 = 200 * GIB;
 

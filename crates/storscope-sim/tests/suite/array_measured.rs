@@ -4,11 +4,9 @@
 //! of 1 TB and 7,200 rpm, a file of 1,861 GiB. The drive is the Samsung F1 of the catalogue, whose seek and sorting come
 //! from its own curve. The segment is md's default of 512 KiB; at 4 KiB its size does not matter.
 
-mod support;
-
+use crate::support::{Io, KIB, array, closed, random_read};
 use serde_json::json;
 use storscope_sim::kernel::Random;
-use support::{Io, KIB, array, closed, random_read};
 
 const FILE_BYTES: u64 = 1_861 << 30;
 const READS: [(u32, f64); 8] =

@@ -1,15 +1,13 @@
 //! Mixes, places and follow-ups have the meaning Iometer gives them.
 
-mod support;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::support::{GIB, Outcome, Spy, closed, ios, mix, open, reads_4k, run, task};
 use proptest::prelude::*;
 use storscope_device::{Direction, QueueingDevice, Request, VirtualClock};
 use storscope_load::{FollowUp, Limit, Random, RandomPlace, Span, Transfer, Transfers, Zipf};
 use storscope_types::{Access, AccessSpec, Bytes, Copy, Nanos, Offsets, Process, Starts, Stream, Workload};
-use support::{GIB, Outcome, Spy, closed, ios, mix, open, reads_4k, run, task};
 
 /// What a device with four servers of 1 ms was asked, and when.
 fn requests(workload: &Workload, spans: &[Span], limit: Limit) -> (Vec<(Nanos, Request)>, Outcome) {

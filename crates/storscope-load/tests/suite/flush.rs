@@ -1,11 +1,10 @@
 //! Flushes: which writes they follow, what they hold up, and that they are counted apart. In virtual time, so exactly.
 
-mod support;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
+use crate::support::{GIB, Outcome, Spy, closed, ios, mix, open, reads_4k, run, task, try_run};
 use storscope_device::{
     Completion, Device, DeviceError, Direction, FlushRequest, QueueingDevice, Request, StallingDevice, VirtualClock,
 };
@@ -13,7 +12,6 @@ use storscope_load::{Engine, FailedIo, Lifetime, Limit, LoadError, Plan, Span, T
 use storscope_types::{
     Access, AccessSpec, Bytes, Copy, Flush, FlushKind, Load, Nanos, Process, Stream, ThinkTime, Workload,
 };
-use support::{GIB, Outcome, Spy, closed, ios, mix, open, reads_4k, run, task, try_run};
 
 const WRITE: Nanos = Nanos(100_000);
 const FLUSH: Nanos = Nanos(300_000);

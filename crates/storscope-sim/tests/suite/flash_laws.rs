@@ -1,14 +1,11 @@
 //! Flash drives against closed forms: what is known exactly must come out.
 
-use drives::{Dice, assert_told_apart_by_seed, sequential};
+use crate::drives::{Dice, assert_told_apart_by_seed, sequential};
 use storscope_device::Direction;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
 use storscope_types::design::drive::{ChannelsDesign, DriveDesign, FlashDesign};
 use storscope_types::{Bytes, Nanos};
-
-#[path = "support/drives.rs"]
-mod drives;
 
 fn flash() -> FlashDesign {
     FlashDesign {

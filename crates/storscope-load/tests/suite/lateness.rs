@@ -1,14 +1,12 @@
 //! When lateness makes figures meaningless: at once where requests arrive, in a closed loop only as far as it distorts.
 
-mod support;
-
+use crate::support::{closed, mix, open, reads_4k};
 use storscope_device::Direction;
 use storscope_load::{
     Cell, Doubt, Ending, Interval, LatencyBound, Tally, Times, Usage, invalid_streams, latency_bound, lateness_doubts,
     lateness_of_streams, not_told_of_all,
 };
 use storscope_types::{Load, Nanos, Process, Stream, Workload};
-use support::{closed, mix, open, reads_4k};
 
 const MS: u64 = 1_000_000;
 
@@ -143,7 +141,7 @@ fn a_stream_is_invalid_by_its_own_lateness_and_not_by_that_of_others() {
     assert_eq!(twice(&arrivals(), &closed(1)), [1], "arrivals beside a closed loop with empty places");
     assert_eq!(twice(&arrivals(), &arrivals()), [1], "arrivals beside arrivals");
     assert_eq!(twice(&closed(1), &closed(1)), [1], "a closed loop beside another");
-    assert_eq!(judged(&[(closed(1), IN_TIME), (arrivals(), IN_TIME)]).0, []);
+    assert_eq!(judged(&[(closed(1), IN_TIME), (arrivals(), IN_TIME)]).0, [0_u32; 0]);
 }
 
 /// One I/O in two hundred of all arrivals is late: p99 of all is right, and that of the few is not.
@@ -151,7 +149,7 @@ fn a_stream_is_invalid_by_its_own_lateness_and_not_by_that_of_others() {
 fn a_stream_that_others_outvote_has_a_doubt_of_its_own() {
     let few: Groups = &[(50, MS, MS)];
     assert_eq!(judged(&[(arrivals(), IN_TIME), (arrivals(), few)]), (vec![1], vec![1]));
-    assert_eq!(judged(&[(arrivals(), IN_TIME), (arrivals(), LATE)]).1, [], "it is told of all");
+    assert_eq!(judged(&[(arrivals(), IN_TIME), (arrivals(), LATE)]).1, [0_u32; 0], "it is told of all");
 }
 
 /// Arrivals that were never sent are counted of all workers together.
@@ -165,7 +163,7 @@ fn what_is_counted_in_sum_is_of_all_open_loops() {
     let late = Doubt::GeneratorLate { lateness_ns_p99: 9, response_ns_p99: 10, queue_was_full: false };
     assert_eq!(invalid_streams(&[late], &[], &workload), [0, 2], "late together, and none of them alone");
     assert_eq!(invalid_streams(&[Doubt::Empty], &[], &workload), [0, 1, 2]);
-    assert_eq!(invalid_streams(&[Doubt::Failures { failed: 1 }], &[], &workload), []);
+    assert_eq!(invalid_streams(&[Doubt::Failures { failed: 1 }], &[], &workload), [0_u32; 0]);
 }
 
 /// Which side of the truth latencies are on is sure only if all that makes them invalid puts them there.

@@ -1,11 +1,9 @@
 //! The convoy: sequential streams on a wide group of mirrors collapse onto one pair (a field report of 46 SATA drives in
 //! one RAID 10, whose ten clones ran at a fraction of one clone's speed while most drives were idle).
 
-mod support;
-
+use crate::support::*;
 use serde_json::json;
 use storscope_sim::array::ArrayReport;
-use support::*;
 
 const REQUEST: u64 = 64 * KIB;
 

@@ -1,12 +1,10 @@
 //! Limits of rates that change during a run, against what they allow before and after.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::Device;
 use storscope_sim::Array;
 use storscope_types::Nanos;
-use support::*;
 
 const SIZE: u64 = 32 * GIB;
 const SECOND: u64 = Nanos::SECOND.0;

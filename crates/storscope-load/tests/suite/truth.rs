@@ -1,16 +1,14 @@
 //! The generator against devices whose behaviour is known exactly.
 
-mod support;
-
 use std::sync::atomic::AtomicBool;
 
+use crate::support::{GIB, closed, ios, mix, open, reads_4k, run, seconds, task};
 use storscope_device::{
     Clock, Completion, Device, DeviceError, FlushRequest, NullDevice, QueueingDevice, Request, Stall, StallingDevice,
     SystemClock, VirtualClock,
 };
 use storscope_load::{Generator, LoadError};
 use storscope_types::{Load, Nanos, Process, RateStep, ThinkTime};
-use support::{GIB, closed, ios, mix, open, reads_4k, run, seconds, task};
 
 const MICROSECOND: u64 = 1_000;
 

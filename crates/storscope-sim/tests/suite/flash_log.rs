@@ -2,14 +2,11 @@
 //! and blocks cleaned that hold least (Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012). The simulated
 //! drive is told how much it moves for random pages; what it moves for streams has to come out as in the log.
 
-use drives::Dice;
+use crate::drives::Dice;
 use storscope_device::Direction;
 use storscope_sim::drive::{Drive, DriveOp};
 use storscope_types::design::drive::{ChannelsDesign, DriveDesign, FlashDesign};
 use storscope_types::{Bytes, Nanos};
-
-#[path = "support/drives.rs"]
-mod drives;
 
 const BLOCKS: usize = 512;
 const PAGES: usize = 64;

@@ -3,10 +3,8 @@
 //! Formulas: Kleinrock, "Queueing Systems", volume 1 (M/M/1, M/M/c with Erlang C, M/G/1 by Pollaczek and Khinchine, and
 //! the finite population of the machine repair model).
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
-use support::*;
 
 const SIZE: u64 = 32 * GIB;
 const IOS: u64 = 2_000_000;

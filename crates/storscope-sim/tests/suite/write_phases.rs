@@ -1,9 +1,7 @@
 //! What a write costs the drives, by layout.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
-use support::*;
 
 /// Drive reads and writes, and the time in units of a drive's constant time, of one I/O.
 fn cost(group: Value, io: Io) -> ([u64; 2], f64) {

@@ -1,14 +1,11 @@
 //! Drives given as measured curves against closed forms, and against the points themselves.
 
-use drives::{Dice, curve};
+use crate::drives::{Dice, curve};
 use storscope_device::Direction;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
 use storscope_types::Nanos;
 use storscope_types::design::drive::{CurveDesign, DriveDesign};
-
-#[path = "support/drives.rs"]
-mod drives;
 
 /// Throughput per second of `clients` that think for `think_s` (exponential) between requests.
 fn repair_run(design: &DriveDesign, clients: u32, think_s: f64, completions: u32) -> f64 {

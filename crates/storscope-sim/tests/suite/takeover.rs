@@ -1,12 +1,10 @@
 //! A controller fails, another one takes over, and it returns: when each I/O is done, and what is lost.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::Device;
 use storscope_sim::Array;
 use storscope_types::Nanos;
-use support::*;
 
 const PAGE: u64 = 16 * KIB;
 const COST: u64 = MS;
@@ -165,7 +163,7 @@ fn a_volume_that_was_moved_meanwhile_stays_where_it_was_moved() {
     let on_purpose = json!({"time_ns": 100 * MS, "volume_moves": {"volume": "v", "to": "c"}});
     let mut three = pair(json!([fails(0, "a", 0), on_purpose, returns(200 * MS, "a")]));
     three["controllers"].as_array_mut().expect("a list").push(json!({"name": "c"}));
-    let mut array = support::array(&three, 1);
+    let mut array = crate::support::array(&three, 1);
     run_to(&mut array, 300 * MS);
     assert_eq!(array.report().expect("laws hold").volumes[0].owner.as_deref(), Some("c"));
 }

@@ -1,13 +1,11 @@
 //! Several workers on one simulated device, against one worker alone and against closed forms.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::{GIB, closed, mix, open, reads_4k, run, seconds, task};
 use storscope_device::{QueueingDevice, Stall, StallingDevice, VirtualClock};
 use storscope_load::{Doubt, Engine, Interval, Lifetime, Plan, RunResult, TargetSpec, VirtualRun, slots_of};
 use storscope_types::{AccessSpec, Bytes, Copy, Load, Nanos, Process, ThinkTime, Workload};
-use support::{GIB, closed, mix, open, reads_4k, run, seconds, task};
 
 fn plan(workload: Workload, targets: usize, duration_s: f64) -> Plan {
     Plan {

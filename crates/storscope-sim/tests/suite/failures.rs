@@ -1,12 +1,10 @@
 //! Failed drives: what reads and writes do then, rebuilding, and losing data.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::Device;
 use storscope_sim::Array;
 use storscope_types::Nanos;
-use support::*;
 
 const SEGMENT: u64 = 64 * KIB;
 

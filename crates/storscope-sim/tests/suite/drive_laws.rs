@@ -1,6 +1,6 @@
 //! Mechanical drives against closed forms: what is known exactly must come out.
 
-use drives::{Dice, assert_told_apart_by_seed, curve, sequential};
+use crate::drives::{Dice, assert_told_apart_by_seed, curve, sequential};
 use storscope_device::Direction;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
@@ -9,9 +9,6 @@ use storscope_types::design::drive::{
     WriteBackOrder, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
-
-#[path = "support/drives.rs"]
-mod drives;
 
 const TRACK_TO_TRACK_MS: f64 = 0.8;
 const AVERAGE_MS: f64 = 8.5;

@@ -1,11 +1,9 @@
 //! The way between hosts and drives: links, controllers, ownership, queue limits, flash in the host.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::Device;
 use storscope_types::Nanos;
-use support::*;
 
 fn plain() -> Value {
     design(constant(100.0), json!({"count": 4, "layout": "raid0", "segment_bytes": MIB}), GIB)

@@ -1,9 +1,7 @@
 //! The array's memory: hits, mirroring, destaging, the cliff, reading ahead.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
-use support::*;
 
 const PAGE: u64 = 16 * KIB;
 

@@ -1,12 +1,10 @@
 //! Limits of rates against closed forms: the rate that is allowed, the wait before it, what a burst lasts.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::Device;
 use storscope_sim::array::{ArrayReport, ComponentKind, ComponentReport};
 use storscope_types::Nanos;
-use support::*;
 
 const SIZE: u64 = 32 * GIB;
 

@@ -1,16 +1,12 @@
 //! Flushes: what they wait for, in drives and in arrays.
 
-#[path = "support/drives.rs"]
-mod drives;
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::{Device, Direction, FlushRequest};
 use storscope_sim::Array;
 use storscope_sim::drive::{Drive, DriveOp, catalogue};
 use storscope_types::design::drive::DriveDesign;
 use storscope_types::{FlushKind, Nanos};
-use support::*;
 
 const TURN_MS: f64 = 60_000.0 / 7_200.0;
 
@@ -72,11 +68,11 @@ fn commits_in_sequence_on_a_disk_take_a_turn_each() {
 
 #[test]
 fn commits_at_random_places_take_a_seek_and_half_a_turn() {
-    let mut dice = drives::Dice(5);
+    let mut dice = crate::drives::Dice(5);
     let mut place = move |_| (dice.unit() * 50.0 * GIB as f64) as u64 / (4 * KIB) * (4 * KIB);
     let (write_ms, flush_ms) = commits(&one(cached(sata())), 5_000, &mut place);
     // The same writes without a cache: what they take is what flushes take with one.
-    let mut dice = drives::Dice(5);
+    let mut dice = crate::drives::Dice(5);
     let mut array = array(&one(sata()), 3);
     let mut sum = 0;
     for _ in 0..5_000 {
@@ -118,7 +114,7 @@ fn without_a_cache_in_the_drive_there_is_nothing_to_flush() {
 #[test]
 fn a_mirror_waits_for_the_slower_of_its_drives() {
     let somewhere = || {
-        let mut dice = drives::Dice(9);
+        let mut dice = crate::drives::Dice(9);
         move |_| (dice.unit() * 50.0 * GIB as f64) as u64 / (4 * KIB) * (4 * KIB)
     };
     let single = commits(&one(cached(sata())), 5_000, somewhere()).1;

@@ -1,12 +1,10 @@
 //! How fast drives are rebuilt: pools by all of their drives, others to a spare.
 
-mod support;
-
+use crate::support::*;
 use serde_json::{Value, json};
 use storscope_device::Device;
 use storscope_sim::Array;
 use storscope_types::Nanos;
-use support::*;
 
 const SECONDS: u64 = 20;
 /// Of the class 10k-sas at its outer edge, where rebuilds begin.

@@ -1,0 +1,47 @@
+//! The tests of the simulator, as one program: each by itself takes as long to compile as most of them together.
+
+#[path = "../support/drives.rs"]
+mod drives;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod array_measured;
+mod convoy;
+mod curve_laws;
+mod design_mistakes;
+mod design_reading;
+mod design_units;
+mod destaging;
+mod drive_documented;
+mod drive_fit;
+mod drive_laws;
+mod drive_measured;
+mod failures;
+mod flash_laws;
+mod flash_log;
+mod flushes;
+mod grid_fit;
+mod joining;
+mod laws;
+mod layouts;
+mod limit_changes;
+mod memory;
+mod mirrored_streams;
+mod paths;
+mod queueing_theory;
+mod rate_limits;
+mod rebuild_rates;
+mod takeover;
+mod trace_parsing;
+mod traces;
+mod write_phases;
+
+#[test]
+fn every_file_here_is_a_part_of_it() {
+    let listed = include_str!("main.rs");
+    let here = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite")).unwrap();
+    for name in here.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+        let module = name.trim_end_matches(".rs");
+        assert!(module == "main" || listed.contains(&format!("mod {module};")), "{name} is not run");
+    }
+}
