@@ -60,3 +60,30 @@ def test_parts_of_stripes_are_doubted_where_several_come_together_and_nothing_jo
     of_parts = [one for one in found.doubts if "part of a stripe of 256 KiB" in one]
     assert bool(of_parts) == doubted
     assert not doubted or "(backup of 64 KiB) go to g without a write cache" in of_parts[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "start", "named"),
+    [
+        ("320 KiB", "0 B", "backup of 320 KiB"), ("512 KiB", "0 B", None), ("4224 KiB", "0 B", None),
+        ("256 KiB", "64 KiB", "backup of 256 KiB, the first within a stripe"), ("256 KiB", "1 MiB", None),
+    ],
+)  # fmt: skip
+def test_writes_longer_than_a_stripe_or_that_begin_within_one_leave_parts_too(
+    size: str, start: str, named: str | None
+) -> None:
+    design = DESIGN.replace('"100 GiB"', f'"100 GiB"\nstart = "{start}"')
+    (found,) = storscope.simulate_each([design], WRITES.format(size=size, outstanding=8, random=0.0), duration="10s")
+    of_parts = [one for one in found.doubts if "part of a stripe of 256 KiB" in one]
+    assert bool(of_parts) == (named is not None)
+    assert not of_parts or f"({named}) go to g without a write cache" in of_parts[0]
+
+
+def test_a_volume_behind_one_that_ends_within_a_stripe_begins_there() -> None:
+    first, second = '[[volume]]\nname = "first"\ngroup = "g"\nsize = "{size}"\n', "\n[[volume]]"
+    for size, doubted in (("100 MiB", False), ("100.0625 MiB", True)):
+        design = DESIGN.replace(second, "\n" + first.format(size=size) + second)
+        (found,) = storscope.simulate_each(
+            [design], WRITES.format(size="256 KiB", outstanding=8, random=0.0), duration="5s"
+        )
+        assert any("the first within a stripe" in one for one in found.doubts) == doubted
