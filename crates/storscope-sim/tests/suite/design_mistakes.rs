@@ -348,6 +348,13 @@ fn what_would_have_no_effect_is_refused() {
             "background[1].group: expected one rebuild for a group: \"rebuilding\" rebuilds all drives of g that fail",
         ),
     ]);
+    let lone = "[[group]]\nname = \"lone\"\ndrive = \"nl\"\ncount = 1\nlayout = \"raid0\"\n\n[[volume]]";
+    let moved = "[[background]]\nname = \"r\"\nkind = \"restripe\"\ngroup = \"lone\"\n\n[[at]]";
+    let nowhere = SOUND.replace("[[volume]]", lone).replace("[[at]]", moved);
+    let error = read_design(&nowhere).expect_err("nothing can move").to_string();
+    assert!(error.contains("background[1].group: expected a group of several drives"), "{error}");
+    assert!(read_design(&nowhere.replace("count = 1", "count = 2")).is_ok());
+    assert!(read_design(&nowhere.replace("restripe", "scrub")).is_ok());
     let single = SOUND.replace("[[controller]]\nname = \"B\"\n", "").replace(", mirrored = true", "");
     let error = read_design(&single).expect_err("a link to nowhere").to_string();
     let said = "links.mirror: expected nothing, or a second controller at the other end of it, found a link with one";

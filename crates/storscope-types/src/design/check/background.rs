@@ -34,6 +34,9 @@ impl ArrayDesign {
         let expected = "a group with redundancy";
         let rebuilds = task.kind == BackgroundKind::Rebuild;
         require(!rebuilds || shape.tolerance() > 0, &format!("{path}.group"), expected, &task.group)?;
+        let moves = task.kind == BackgroundKind::Restripe;
+        let several = "a group of several drives: on a single one nothing has where to move to";
+        require(!moves || group.count > 1, &format!("{path}.group"), several, &task.group)?;
         let outstanding = format!("{path}.outstanding");
         task.outstanding.map_or(Ok(()), |count| within(f64::from(count), 1.0, 256.0, &outstanding, "1 to 256"))?;
         let share = format!("{path}.share");
