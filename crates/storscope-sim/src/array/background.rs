@@ -150,13 +150,13 @@ impl Task {
         [self.bytes_before + self.bytes, self.cursor, self.end]
     }
 
-    /// What a step counts as that handles so many bytes of a drive.
-    fn bytes_of_step(&self, bytes: u64, group: &Group) -> u64 {
-        if self.kind == BackgroundKind::Scrub { bytes * group.map.width() } else { bytes }
+    /// What a step counts as that handles so many bytes of each drive it reads, of which there are so many.
+    fn bytes_of_step(&self, bytes: u64, reads: u64) -> u64 {
+        if self.kind == BackgroundKind::Scrub { bytes * reads } else { bytes * reads.min(1) }
     }
 
-    fn pace(&self, bytes: u64, group: &Group) -> Nanos {
-        let seconds = |rate: f64| self.bytes_of_step(bytes, group) as f64 / rate;
+    fn pace(&self, bytes: u64, reads: u64) -> Nanos {
+        let seconds = |rate: f64| self.bytes_of_step(bytes, reads) as f64 / rate;
         self.rate_bytes_per_s.map_or(Nanos::ZERO, |rate| Nanos::from_secs_f64(seconds(rate)))
     }
 }
@@ -256,7 +256,7 @@ impl Array {
             (stripe, bytes)
         };
         let task = &mut self.tasks[index];
-        task.next_at = self.now + task.pace(bytes, &self.groups[group]);
+        task.next_at = self.now + task.pace(bytes, self.plan.len() as u64);
         task.cursor += 1;
         task.active += 1;
         task.under_way.push(step);
@@ -346,15 +346,13 @@ impl Array {
             return self.send_write(place);
         }
         let (step, dead, bytes) = (job.offset, usize::from(job.via), u64::from(job.length));
-        let (useful, began_before) = (job.ops > 0, job.ops > 0 || job.write);
+        let (useful, began_before) = (u64::from(job.ops), job.ops > 0 || job.write);
         self.jobs.remove(place);
         let task = &mut self.tasks[index];
         task.active -= 1;
         // A step of a set that was given up may end when another drive is rebuilt already.
         if dead == task.dead {
-            if useful {
-                task.bytes += task.bytes_of_step(bytes, &self.groups[task.group]);
-            }
+            task.bytes += task.bytes_of_step(bytes, useful);
             self.step_done(index, step);
         }
         // A step that can read nothing ends while it begins.
