@@ -105,6 +105,12 @@ def test_changes_of_a_schedule_count_from_its_own_first_one() -> None:
         read_design(design, "small.toml", read_schedule(text, "s.toml"))
 
 
+def test_the_line_of_a_key_that_says_the_same_is_one_of_the_schedule() -> None:
+    text = '[[at]]\ntime = "5 s"\ntime_ns = 5\ncache_lost = "A"\n'
+    with pytest.raises(ConfigError, match=r"^s.toml:3:11: at\[0\].time_ns: .* means the same as time in line 2\."):
+        read_design(SMALL, "small.toml", read_schedule(text, "s.toml"))
+
+
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [

@@ -22,6 +22,7 @@ from storscope.sim.text_file import check_text, text_of
 
 _AT = re.compile(r"^\s*\[\[\s*at\s*\]\]", re.MULTILINE)
 _INDEX = re.compile(r"^at\[(\d+)\]")
+_IN_LINE = re.compile(r"(?<= in line )\d+$")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def _config_error(
     if schedule is not None and line is not None and line > lines:
         where, line = schedule.where, line - lines
         key = _INDEX.sub(lambda index: f"at[{int(index[1]) - len(_AT.findall(text))}]", key)
+        found = _IN_LINE.sub(lambda other: str(int(other[0]) - lines), found)
     place = where if line is None else f"{where}:{line}:{column}"
     return ConfigError(expected, found, where=f"{place}: {key}" if key else place, hint=_sentence(hint))
 
