@@ -120,6 +120,7 @@ def test_the_line_of_a_key_that_says_the_same_is_one_of_the_schedule() -> None:
         ('[[stream]]\nname = "a"\nstart = "5s"\nend = "4s"\n', "4: stream[0].end", "after the start"),
         ('[[stream]]\nname = "b"\n[[at]]\n\n[[stream]]\nname = "a"\nstop = "5s"\n', "7: stream[1].stop", "start"),
         ('[[stream]]\nname = "a"\n[[stream]]\nname = "a"\n', "4: stream[1].name", "once"),
+        ('[[stream]]\nname = "a"\nend = "1s"\n[[stream]]\nname = "b"\n', "5: stream[1].name", "start, end or both"),
         ('stream = [{ name = "a" }]\n', "1", "[[stream]]"),
         ('[stream]\nname = "a"\n', "1", "[[stream]]"),
         ("[[at]]\ntime = \n", "2:8", "found nothing"),

@@ -103,6 +103,7 @@ def _schedule(text: str, where: str) -> Schedule:
         if name in lifetimes:
             raise written.error("name", "each stream once", f"{name!r} again")
         lifetimes[name] = lifetime
+    _check_that_all_are_bounded(streams, blocks, where)
     return Schedule(_without_streams(text), lifetimes, where)
 
 
@@ -138,6 +139,13 @@ def _lifetime(table: Mapping[str, Any], block: _Block) -> tuple[str, Lifetime]:
     if end_ns is not None and end_ns <= (start_ns or 0):
         raise block.error("end", "an end after the start", str(table["end"]))
     return table["name"], Lifetime(start_ns or 0, end_ns, block.place("name"))
+
+
+def _check_that_all_are_bounded(streams: list[dict[str, Any]], blocks: list[list[tuple[int, str]]], where: str) -> None:
+    for index, (stream, block) in enumerate(zip(streams, blocks, strict=True)):
+        if "start" not in stream and "end" not in stream:
+            error = _Block(block, where, index).error
+            raise error("name", "start, end or both beside it", "neither", "Without them a stream runs all the time.")
 
 
 def _hint_for_key(written: str) -> str:
