@@ -190,7 +190,7 @@ def _drift(values: FloatArray) -> tuple[float, float] | None:
     before, after = float(centre - slope / 2), float(centre + slope / 2)
     if found is None or _small(before, after) or abs(slope) <= _DRIFT_WIDTHS * math.sqrt(12.0) * found[1]:
         return None
-    return before, after
+    return _measured(before, after, values)
 
 
 def _trend(values: FloatArray) -> tuple[float, float] | None:
@@ -213,7 +213,7 @@ def _trend(values: FloatArray) -> tuple[float, float] | None:
     before, after = float(centre - slope / 2), float(centre + slope / 2)
     if found is None or abs(slope) <= max(2.0 * found[1], _MUCH * abs(centre)):
         return None
-    return before, after
+    return _measured(before, after, means)
 
 
 def _drifting_among_bursts(samples: Sequence[Sample]) -> list[WarmUp]:
@@ -238,7 +238,16 @@ def _drift_among_bursts(values: FloatArray) -> tuple[float, float] | None:
     reach = NormalDist().inv_cdf(1.0 - _CHANCE / 2.0) * deviation
     if deviation >= deviation_if_independent or abs(change) <= max(reach, _NOTICED * abs(centre)):
         return None
-    return centre - change / 2, centre + change / 2
+    return _measured(centre - change / 2, centre + change / 2, values)
+
+
+def _measured(before: float, after: float, values: FloatArray) -> tuple[float, float]:
+    """The ends of a line through values, no farther than any of them went.
+
+    A line through a level that falls ever more slowly ends below all of it: 6 µs of a response that is never below 10.
+    """
+    least, most = float(values.min()), float(values.max())
+    return min(max(before, least), most), min(max(after, least), most)
 
 
 def _is_apart(start: FloatArray, rest: FloatArray) -> bool:
