@@ -174,6 +174,8 @@ fn values_in_other_words_are_told_in_those_of_designs() {
             "at[0]: expected one of drive_fails, cache_lost, cache_restored",
         ),
         ("drive_fails = { group = \"g\", index = 3 }", "", "found none of them"),
+        ("index = 3", "index = 24", "index: expected 0 to 23, found 24, a spare, and spares do not fail"),
+        ("index = 3", "index = 25", "index: expected 0 to 23, found 25"),
         ("[cache]\nwrite = {", "[write_cache]\nsize = \"1 GiB\"\n[cache]\nwrite = {", "did you mean [cache.write]?"),
         ("[cache]\nwrite = {", "[front_end]\npreset = \"fc8\"\n[cache]\nwrite = {", "did you mean [links.front_end]?"),
         (

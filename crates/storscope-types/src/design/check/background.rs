@@ -35,7 +35,7 @@ impl ArrayDesign {
         let rebuilds = task.kind == BackgroundKind::Rebuild;
         require(!rebuilds || shape.tolerance() > 0, &format!("{path}.group"), expected, &task.group)?;
         let moves = task.kind == BackgroundKind::Restripe;
-        let several = "a group of several drives: on a single one nothing has where to move to";
+        let several = "a group of several drives: on a single one there is nowhere to move to";
         require(!moves || group.count > 1, &format!("{path}.group"), several, &task.group)?;
         let outstanding = format!("{path}.outstanding");
         task.outstanding.map_or(Ok(()), |count| within(f64::from(count), 1.0, 256.0, &outstanding, "1 to 256"))?;
@@ -142,8 +142,11 @@ impl ArrayDesign {
         let Some(drive) = &change.drive_fails else { return Ok(()) };
         let names = self.groups.iter().map(|group| group.name.as_str());
         known(&drive.group, names, &format!("{path}.drive_fails.group"), "group")?;
-        let count = self.groups.iter().find(|group| group.name == drive.group).map_or(0, |group| group.count);
+        let Some(group) = self.groups.iter().find(|group| group.name == drive.group) else { return Ok(()) };
         let index = format!("{path}.drive_fails.index");
-        require(drive.index < count, &index, &format!("0 to {}", count - 1), &drive.index.to_string())
+        let is_spare = (group.count..group.count.saturating_add(group.spares)).contains(&drive.index);
+        let why = if is_spare { ", a spare, and spares do not fail" } else { "" };
+        let (expected, found) = (format!("0 to {}", group.count - 1), format!("{}{why}", drive.index));
+        require(drive.index < group.count, &index, &expected, &found)
     }
 }
