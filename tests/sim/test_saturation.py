@@ -229,6 +229,30 @@ def test_a_rebuild_beside_hosts_is_told_with_what_bounds_them() -> None:
     assert "Without a `rate`" not in limited
 
 
+def test_a_closed_loop_is_said_to_leave_more_to_work_without_a_rate() -> None:
+    """Work takes its turn at drives as hosts do, so that these do less beside it: it has more than what they left."""
+    text = _DESIGN.format(links="", cost="20 us", host="", lun="").replace("count = 32", "count = 4")
+    work = '[[background]]\nname = "check"\nkind = "scrub"\ngroup = "pool"\nstart = "0s"\noutstanding = 4\n'
+    of_closed, of_open, alone = (
+        simulate(
+            plan_of(read_design(text + beside, "array.toml"), Workload("w", (stream,)), duration="20s"), started_ns=0
+        )
+        for beside, stream in (
+            (work, Stream(Mix((AccessSpec(8192),)), Closed(4), name="c")),
+            (work, Stream(Mix((AccessSpec(8192),)), Open(100.0), name="o")),
+            ("", Stream(Mix((AccessSpec(8192),)), Closed(4), name="c")),
+        )
+    )
+    done = [run.judgement.estimates["iops"].value for run in (of_closed, alone)]
+    assert done[0] < 0.7 * done[1]
+    assert "Without a `rate`" in of_closed.bottleneck.words
+    assert of_closed.bottleneck.words.endswith(
+        " In a closed loop they ask for less the longer they wait, and so leave it more."
+    )
+    assert "Without a `rate`" in of_open.bottleneck.words
+    assert "closed loop" not in of_open.bottleneck.words
+
+
 def test_work_of_few_steps_at_a_time_is_not_said_to_take_all_that_hosts_leave() -> None:
     """One step of a restripe after another leaves the drives idle for most of the time; more at a time move more."""
     text = _DESIGN.format(links="", cost="20 us", host="", lun="").replace("count = 32", "count = 8")

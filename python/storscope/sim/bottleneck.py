@@ -104,7 +104,7 @@ def bottleneck(
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
     beside = _beside(window, shares)
     background = listed([_task_name(one) for one in beside]) if beside else None
-    why = _behind_writes(window["components"], used, shares) + _beside_words(beside, window, used)
+    why = _behind_writes(window["components"], used, shares) + _beside_words(beside, window, used, is_open=is_open)
     found = _behind(used, shares, window["limits"], volumes, convoys, room_share, unsent_share)
     if found is not None:
         found = replace(found, words=found.words + why)
@@ -176,26 +176,32 @@ def _beside(window: Mapping[str, Any], shares: Mapping[str, float]) -> list[Mapp
     return tasks if tasks and window["duration_ns"] and _share_at("drive", shares) >= MUCH else []
 
 
-def _beside_words(tasks: Sequence[Mapping[str, Any]], window: Mapping[str, Any], used: Sequence[Used]) -> str:
+def _beside_words(
+    tasks: Sequence[Mapping[str, Any]], window: Mapping[str, Any], used: Sequence[Used], *, is_open: bool
+) -> str:  # fmt: skip
     if not tasks:
         return ""
     named = [_task_words(one, one["bytes"] / window["duration_ns"] * NS_PER_S) for one in tasks]
     runs = "runs" if len(tasks) == 1 else "run"
-    return f" Meanwhile {listed(named)} {runs}, which hosts wait behind, too.{_without_rate(tasks, used)}"
+    free = _without_rate(tasks, used, is_open=is_open)
+    return f" Meanwhile {listed(named)} {runs}, which hosts wait behind, too.{free}"
 
 
-def _without_rate(tasks: Sequence[Mapping[str, Any]], used: Sequence[Used]) -> str:
-    """What holds background work back that no `rate` does: hosts alone, or how little of it is under way at a time."""
+def _without_rate(tasks: Sequence[Mapping[str, Any]], used: Sequence[Used], *, is_open: bool) -> str:
+    """What holds background work back that no `rate` does: hosts alone, or how little of it is under way at a time.
+
+    Its requests have no lower place in drives' queues: hosts in a closed loop get answers, and ask again, more seldom.
+    """
     free = [one for one in tasks if one["rate_bytes_per_s"] is None]
     if not free:
         return ""
     full = {one.name for one in used if one.kind == "drive" and one.ratio >= FULL}
     takes = " Without a `rate` it takes what they leave of the drives"
+    less = "" if is_open else " In a closed loop they ask for less the longer they wait, and so leave it more."
     if any(one["group"] in full for one in free):
-        return f"{takes}."
-    return (
-        f"{takes}, as far as what it has under way at a time (`outstanding`) can use it: they are not used to the full."
-    )
+        return f"{takes}.{less}"
+    under_way = ", as far as what it has under way at a time (`outstanding`) can use it: they are not used to the full."
+    return f"{takes}{under_way}{less}"
 
 
 def _task_words(task: Mapping[str, Any], per_s: float) -> str:
