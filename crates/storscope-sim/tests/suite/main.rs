@@ -8,6 +8,7 @@ mod support;
 mod array_measured;
 mod convoy;
 mod curve_laws;
+mod degraded_work;
 mod design_mistakes;
 mod design_reading;
 mod design_units;

@@ -1,11 +1,9 @@
 //! Scrubs and restripes of groups with a failed drive: what is not read counts as nothing and takes no time of the rate.
 
-mod support;
-
+use crate::support::*;
 use serde_json::json;
 use storscope_device::Device;
 use storscope_types::Nanos;
-use support::*;
 
 const SEGMENT: u64 = 64 * KIB;
 const DRIVE: u64 = 128 * MIB;
