@@ -12,6 +12,7 @@ from storscope.domain.arrays import FloatArray
 from storscope.model import compare
 from storscope.model.bootstrap import resampled_sums
 from storscope.model.compare import Known, Method, Weighted, compare_known, compare_runs
+from storscope.model.compare_buckets_of_runs import compare_buckets_of_runs
 from storscope.model.compare_histograms import (
     Buckets,
     Superiority,
@@ -236,6 +237,25 @@ def test_runs_in_turn_are_free_of_drift() -> None:
     before, after = 100 + drift + rng.normal(0, 1, 4), 110 + drift + rng.normal(0, 1, 4)
     assert (compare.compare_couples(before, after).p_value or 1) < 0.02
     assert (compare.compare_runs(before, after).p_value or 0) > 0.5
+
+
+@pytest.mark.parametrize("width", [1.016, 1.19, 2.0])
+def test_runs_in_one_bucket_a_side_are_as_far_apart_as_its_edges_allow(width: float) -> None:
+    """Of runs that spread by a tenth to all of a bucket's width, those that agree in it."""
+    rng, covered, judged = np.random.default_rng(21), 0, 0
+    for spread in (0.1, 0.3, 1.0) * 700:
+        base = rng.uniform(20.0, 21.0)
+        sides = [np.floor(base + shift + spread * rng.normal(size=2)) for shift in (0.0, 6.0)]
+        if any(len(np.unique(side)) > 1 for side in sides):
+            continue
+        edges = [np.stack([width**side, width ** (side + 1)], axis=1) for side in sides]
+        item = compare_buckets_of_runs(edges[0], edges[1])
+        assert item.ratio is not None and item.p_value is not None
+        covered += item.ratio.covers(width**6)
+        judged += 1
+        assert item.ratio.covers(1.0) == (item.p_value >= 0.05)
+    assert judged > 500
+    assert covered / judged >= 0.95
 
 
 def test_fieller_has_no_bound_where_before_may_be_zero() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from storscope.compare.endings import barred_by_ending, sure_in_spite
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS, Metric
+from storscope.compare.repeated_figures import of_histograms, of_runs
 from storscope.compare.subjects import HistogramPart, Subject
 from storscope.compare.told_percentiles import tells_apart, told_of
 from storscope.compare.wording import listed
@@ -22,9 +23,7 @@ from storscope.model.compare import (
     INTERVALS_MIN,
     Difference,
     Method,
-    compare_couples,
     compare_known,
-    compare_runs,
     compare_series,
     only_values,
 )
@@ -37,7 +36,6 @@ from storscope.model.compare_histograms import (
 
 _MEASURES: Final = ("response", "lat", "clat", "service")
 """Latencies from the most to the least complete; both sides must have the same one. Submission alone is none."""
-_COUPLES_MIN = 3
 
 
 @dataclass(frozen=True)
@@ -188,32 +186,7 @@ def _of_own(before: Subject, after: Subject, metric: Metric, level: float) -> Di
 
 
 def _of_groups(metric: Metric, pair: Pair, values: list[list[float]], level: float) -> Found:
-    before, after = (np.asarray(side, dtype=np.float64) for side in values)
-    couples = _in_couples(pair)
-    if couples is not None:
-        difference = compare_couples(before[couples[0]], after[couples[1]], level=level)
-    else:
-        difference = compare_runs(before, after, level=level)
-    return Found(metric, difference, "" if difference.difference else f"no interval: {_alike_words(pair)}")
-
-
-def _alike_words(pair: Pair) -> str:
-    """Why repetitions that are meant to show chance show none."""
-    if all(run.is_simulated for run in (*pair.before, *pair.after)):
-        return "the repetitions agree to the last digit, as simulations of one seed do: give each its own (--seed)"
-    return "the repetitions agree to the last digit, as copies of one run do: measure again"
-
-
-def _in_couples(pair: Pair) -> tuple[list[int], list[int]] | None:
-    """The order of the runs on both sides when they were taken in turn, one of each side in every couple; else None."""
-    runs = [(run.time_ns, side, index) for side, group in enumerate((pair.before, pair.after))
-            for index, run in enumerate(group)]  # fmt: skip
-    if len(pair.before) != len(pair.after) or len(pair.before) < _COUPLES_MIN or any(run[0] is None for run in runs):
-        return None
-    ordered = sorted(runs, key=lambda run: run[0] or 0)
-    if any(first[1] == second[1] for first, second in zip(ordered[::2], ordered[1::2], strict=True)):
-        return None
-    return [index for _, side, index in ordered if side == 0], [index for _, side, index in ordered if side == 1]
+    return Found(metric, *of_runs(pair, metric, values, level))
 
 
 # Percentiles ----------------------------------------------------------------------------------------------------------
@@ -232,7 +205,7 @@ def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | 
         known = _of_own(pair.before[0], pair.after[0], metric, level)
         is_better = known is not None and known.difference is not None and found.method is Method.BUCKETS
         return Found(metric, known if known is not None and is_better else found)
-    return _of_groups(metric, pair, [[one.percentile(share) for one in side] for side in (before, after)], level)
+    return Found(metric, *of_histograms(pair, metric, (before, after), level))
 
 
 def _of_told(pair: Pair, metric: Metric, measure: str, level: float) -> Found:

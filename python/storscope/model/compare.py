@@ -292,7 +292,7 @@ def compare_known(before: Known, after: Known, *, level: float = LEVEL) -> Diffe
     ]
     variances = [error**2 for error in errors]
     freedom = welch_freedom(variances, freedoms)
-    found = _by_student(
+    found = by_student(
         (before.value, after.value), (variances[0], variances[1], 0.0), freedom, (1, 1), Method.OWN, level
     )
     return replace(found, independent=min(side.independent for side in sides))
@@ -319,7 +319,7 @@ def compare_runs(before: FloatArray, after: FloatArray, *, level: float = LEVEL)
         of_means = [variance / count for variance, count in zip(variances, counts, strict=True)]
         freedom = welch_freedom(of_means, [count - 1.0 for count in counts])
     spread = (variances[0] / counts[0], variances[1] / counts[1], 0.0)
-    return _by_student(mean, spread, freedom, counts, Method.RUNS, level)
+    return by_student(mean, spread, freedom, counts, Method.RUNS, level)
 
 
 def compare_couples(before: FloatArray, after: FloatArray, *, level: float = LEVEL) -> Difference:
@@ -330,10 +330,10 @@ def compare_couples(before: FloatArray, after: FloatArray, *, level: float = LEV
         return only_values(*mean, (n, n))
     covariance = np.cov(before, after) / n
     spread = (float(covariance[0, 0]), float(covariance[1, 1]), float(covariance[0, 1]))
-    return _by_student(mean, spread, n - 1.0, (n, n), Method.COUPLES, level)
+    return by_student(mean, spread, n - 1.0, (n, n), Method.COUPLES, level)
 
 
-def _by_student(
+def by_student(
     means: tuple[float, float],
     spread: tuple[float, float, float],
     freedom: float,

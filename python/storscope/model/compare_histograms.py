@@ -58,9 +58,13 @@ class Buckets:
         Never below 0: a bucket that holds the value 0 begins before it, as its lower edge is not in it."""
         if not self.size:
             return math.nan
-        at = int(_bucket_of(self.total[None].astype(np.float64), share)[0])
-        low, high = float(self.low[at]), float(self.high[at])
+        low, high = self.bounds(share)
         return max(0.0, (low + high) / 2.0) if math.isfinite(high) else low
+
+    def bounds(self, share: float) -> tuple[float, float]:
+        """The edges of the bucket that holds it; there must be counts."""
+        at = int(_bucket_of(self.total[None].astype(np.float64), share)[0])
+        return float(self.low[at]), float(self.high[at])
 
 
 @dataclass(frozen=True, slots=True)
