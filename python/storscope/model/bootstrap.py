@@ -58,8 +58,12 @@ def block_length(values: FloatArray) -> int:
     Politis and White 2004 with the correction of Patton, Politis and White 2009, equation (9) for circular blocks,
     with the spectrum of an AR(1) put in.
     """
-    n = len(values)
-    rho = min(abs(lag_one_correlation(values)), 0.99)
+    return block_length_of(lag_one_correlation(values), len(values))
+
+
+def block_length_of(rho: float, n: int) -> int:
+    """The same of n values whose lag-one correlation is known."""
+    rho = min(abs(rho), 0.99)
     length = (6.0 * rho**2 / (1.0 - rho**2) ** 2) ** (1 / 3) * n ** (1 / 3)
     return int(np.clip(math.ceil(length), 1, max(1, n // 5)))
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeVar
 
 import numpy as np
 
 from storscope.domain.arrays import FloatArray
-from storscope.model.bootstrap import Interval, block_length, lag_one_correlation, resampled_sums
+from storscope.model.bootstrap import Interval, resampled_sums
+from storscope.model.correlated_means import correlation_of
 from storscope.model.student import two_sided_p, two_sided_quantile
 
 LEVEL = 0.95
@@ -33,13 +33,6 @@ INDEPENDENT_MIN = 5.0
 """Below so many independent values a side, false positives exceed what the level promises (simulated, AR(1))."""
 INTERVALS_MIN = 8
 """Fewer intervals do not show how they are correlated."""
-_CAUTION = 0.5
-"""Standard errors by which correlations are taken for larger than they seem, since a pair is judged where they seem
-small. Simulated (AR(1)): of 30 intervals with 0.8 a fifth seem to have INDEPENDENT_MIN independent values; equal pairs
-of those differ in 16 % without this, in 4 to 7 % with it, and in 26 % where the correlation is taken as known.
-Intervals of 60 values without correlation become 7 % wider, those of 8 values three times as wide."""
-_CORRELATION_MAX = 0.99
-_Ratio = TypeVar("_Ratio", float, FloatArray)
 _ROWS_MAX = 1_000
 """Longer series are pooled to so many rows before they are resampled, to bound memory; means stay as they are."""
 
@@ -137,21 +130,16 @@ def compare_series(
 def _replicates(side: Weighted, replicates: int, rng: np.random.Generator) -> _Replicates:
     """Block resamples of the mean, scaled so that their variance is the mean's also where blocks are short."""
     rows = pooled(np.stack([side.top, side.bottom], axis=1))
-    n = len(rows)
-    residual = rows[:, 0] - side.mean * rows[:, 1]
-    block = block_length(residual)
-    sums = resampled_sums(rows, block, replicates, rng)
+    correlation = correlation_of(rows[:, 0] - side.mean * rows[:, 1])
+    sums = resampled_sums(rows, correlation.block, replicates, rng)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums[:, 0] / sums[:, 1]
     means = np.where(np.isfinite(means), means, side.mean)
-    correlations = drawn_correlations(residual, replicates, rng)
-    deviations, wider = means - means.mean(), spread_correction(correlations, n, block)
-    return _Replicates(
-        deviations * wider,
-        float(deviations.var()) * wider**2,
-        freedom_of(correlations, n),
-        1.0 / variance_of_mean(corrected_correlation(residual), n),
-    )
+    drawn = correlation.drawn(replicates, rng)
+    deviations = means - means.mean()
+    variance = float(deviations.var())
+    wider = correlation.correction(drawn, variance * float(rows[:, 1].mean()) ** 2)
+    return _Replicates(deviations * wider, variance * wider**2, correlation.freedom(drawn), correlation.independent)
 
 
 def pooled(rows: FloatArray) -> FloatArray:
@@ -161,49 +149,6 @@ def pooled(rows: FloatArray) -> FloatArray:
         return rows
     sums: FloatArray = np.add.reduceat(rows, np.arange(0, len(rows), together), axis=0)
     return sums
-
-
-def corrected_correlation(values: FloatArray) -> float:
-    """Lag-one correlation without its downward bias of (1 + 3 rho) / n (Kendall 1954); 0 to 0.99."""
-    rho = lag_one_correlation(values)
-    return float(np.clip(rho + (1.0 + 3.0 * rho) / max(1, len(values)), 0.0, _CORRELATION_MAX))
-
-
-def drawn_correlations(values: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
-    """Lag-one correlations that the process behind the values may have, 0 to 0.99; from few values they differ a lot.
-
-    The standard error is that of an AR(1), sqrt((1 - rho^2) / n) (Bartlett 1946); the centre is `_CAUTION` of it above
-    the likeliest.
-    """
-    rho = corrected_correlation(values)
-    error = math.sqrt((1.0 - rho**2) / max(1, len(values)))
-    drawn: FloatArray = np.clip(rho + error * rng.normal(_CAUTION, 1.0, count), 0.0, _CORRELATION_MAX)
-    return drawn
-
-
-def freedom_of(rho: FloatArray, n: int) -> FloatArray:
-    """Degrees of freedom of the spread of n values of an AR(1): one less than the independent values, at least 1."""
-    freedom: FloatArray = np.maximum(1.0, 1.0 / variance_of_mean(rho, n) - 1.0)
-    return freedom
-
-
-def variance_of_mean(rho: _Ratio, m: int) -> _Ratio:
-    """Variance of the mean of m values of an AR(1) of variance 1 (closed form)."""
-    tail = 2.0 * rho * (1.0 - rho**m) / (m * (1.0 - rho) ** 2)
-    return ((1.0 + rho) / (1.0 - rho) - tail) / m
-
-
-def spread_correction(rho: FloatArray, n: int, block: int) -> FloatArray:
-    """Standard deviation of the mean of n over that of its block resamples, for an AR(1).
-
-    Resampled means spread by (block / n) (V(block) - V(n)), V being the variance of a mean; the truth is V(n). Without
-    correlation this is sqrt(n / (n - block)).
-    """
-    if block >= n:
-        return np.full(len(rho), math.inf)
-    whole = variance_of_mean(rho, n)
-    correction: FloatArray = np.sqrt(whole / (block / n * (variance_of_mean(rho, block) - whole)))
-    return correction
 
 
 def _from_replicates(

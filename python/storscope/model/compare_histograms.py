@@ -15,20 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.domain.arrays import FloatArray, IntArray
-from storscope.model.bootstrap import Interval, block_length
+from storscope.model.bootstrap import Interval
 from storscope.model.compare import (
     INTERVALS_MIN,
     LEVEL,
     Difference,
     Method,
     chance,
-    corrected_correlation,
-    drawn_correlations,
-    freedom_of,
     pooled,
-    spread_correction,
-    variance_of_mean,
 )
+from storscope.model.correlated_means import correlation_of
 
 REPLICATES = 1_000
 
@@ -122,14 +118,16 @@ def _ranks(side: Buckets, share: float, in_order: bool, replicates: int, rng: np
     """The bucket of the percentile in each resample."""
     if in_order:
         rows, late = pooled(side.counts.astype(np.float64)), _late(side, share)
-        block, n = block_length(late), len(late)
         # Short blocks spread too little: the share that is looked up moves by what is missing. How much it spreads is
         # known from few independent values, which makes a normal deviate Student's t.
-        # How much they hang together is not known well either (compare.py).
-        correlations = drawn_correlations(late, replicates, rng)
-        freedom = freedom_of(correlations, n)
-        widen = spread_correction(correlations, n, block) * np.sqrt(freedom / rng.chisquare(freedom))
-        return _bucket_of(_times_drawn(n, block, replicates, rng) @ rows, share, rows.sum(axis=0), widen)
+        # How much they hang together is not known well either (correlated_means.py).
+        correlation, n = correlation_of(late), len(late)
+        correlations = correlation.drawn(replicates, rng)
+        freedom = correlation.freedom(correlations)
+        uncertain = np.sqrt(freedom / rng.chisquare(freedom))
+        times = _times_drawn(n, correlation.block, replicates, rng)
+        widen = correlation.correction(correlations, float((times @ late / n).var())) * uncertain
+        return _bucket_of(times @ rows, share, rows.sum(axis=0), widen)
     total = side.total
     drawn = rng.multinomial(total.sum(), total / total.sum(), replicates)
     return _bucket_of(drawn.astype(np.float64), share)
@@ -172,8 +170,7 @@ def _late(side: Buckets, share: float) -> FloatArray:
 
 
 def _independent(side: Buckets, share: float) -> float:
-    late = _late(side, share)
-    return 1.0 / variance_of_mean(corrected_correlation(late), len(late))
+    return correlation_of(_late(side, share)).independent
 
 
 def _over(top: FloatArray, bottom: FloatArray) -> FloatArray:
