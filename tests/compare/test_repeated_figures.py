@@ -94,3 +94,21 @@ def test_a_rate_that_is_held_is_no_copy(tmp_path: Path) -> None:
     ]
     iops = row(only(compared(tmp_path, *sides, metrics=("iops",))), "iops")
     assert "as figures do that are rounded or held to a limit" in iops.reason
+
+
+def test_couples_that_differ_by_the_same_are_compared_as_runs(tmp_path: Path) -> None:
+    """Rounded figures do; each side has its spread all the same."""
+    before, after = ([run("a", rate + k, id=f"a{k}", start=k + late) for k in (0, 20, 40)]
+                     for rate, late in ((1000, 0), (500, 10)))  # fmt: skip
+    iops = row(only(compared(tmp_path, before, after)), "iops")
+    assert (iops.method, iops.outcome) == ("runs", Outcome.WORSE)
+
+
+def test_repetitions_of_unlike_lengths_are_told_by_the_shortest_and_the_longest(tmp_path: Path) -> None:
+    """It was "4 min after", though none ran that long."""
+    sides = [
+        [run("a", 1000 + k, id=f"a{k}", start=later + 1000 * k, duration_s=s) for k, s in enumerate(lengths)]
+        for lengths, later in (((60, 60, 60), 0), ((60, 60, 600), 9000))
+    ]
+    (warning,) = only(compared(tmp_path, *sides)).warnings
+    assert warning == "NOT THE SAME LOAD: ran 60 s before, 60 s to 10 min after."

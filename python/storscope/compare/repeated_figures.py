@@ -26,9 +26,10 @@ def of_runs(pair: Pair, metric: Metric, values: Sequence[Sequence[float]], level
     """By one value of each run, before and after; with why there is no interval, if there is none."""
     before, after = (np.asarray(side, dtype=np.float64) for side in values)
     couples = in_couples(pair)
+    difference = None
     if couples is not None:
         difference = compare_couples(before[couples[0]], after[couples[1]], level=level)
-    else:
+    if difference is None or difference.difference is None:  # also of couples that differ by the same, being rounded
         difference = compare_runs(before, after, level=level)
     return difference, "" if difference.difference else f"no interval: {_why_alike(pair, metric)}"
 
