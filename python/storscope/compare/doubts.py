@@ -66,7 +66,7 @@ def load_conflicts(pair: Pair) -> list[str]:
     found += asked_differences(one.asked, other.asked)
     lengths = _unlike_lengths(pair)
     if lengths and predicted_side(pair) is None:
-        found.append(f"ran {format_span(lengths[0])} before, {format_span(lengths[1])} after")
+        found.append(f"ran {_length_words(pair.before)} before, {_length_words(pair.after)} after")
     return found
 
 
@@ -98,8 +98,20 @@ def _mixes(one: Load, other: Load) -> list[str]:
 
 def _length_ns(group: Sequence[Subject]) -> float | None:
     """How long they ran on average, with a warm-up that their figures leave out: how long that is, is no choice."""
-    known = [subject.duration_ns + subject.warm_up_ns for subject in group if subject.duration_ns]
+    known = _lengths_ns(group)
     return sum(known) / len(known) if known else None
+
+
+def _lengths_ns(group: Sequence[Subject]) -> list[int]:
+    return [subject.duration_ns + subject.warm_up_ns for subject in group if subject.duration_ns]
+
+
+def _length_words(group: Sequence[Subject]) -> str:
+    """'60 s', and of repetitions of unlike lengths, none of which ran their mean, '60 s to 10 min'."""
+    known = _lengths_ns(group)
+    if max(known) / min(known) > _DURATION_TOLERANCE:
+        return f"{format_span(min(known))} to {format_span(max(known))}"
+    return format_span(sum(known) / len(known))
 
 
 def warnings_of(pair: Pair) -> list[str]:
