@@ -201,6 +201,21 @@ def test_hosts_of_clients_are_systems(tmp_path: Path) -> None:
 # Times and units ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("entries", "block_bytes"),
+    [
+        ("1, 5000, 0, 4096, 0\n2, 5000, 1, 4096, 0\n3, 5000, 0, 4096, 0\n", 4096.0),
+        ("1, 5000, 0, 4096, 0\n2, 5000, 0, 8192, 0\n3, 5000, 0, 4096, 0\n", None),
+        ("1, 5000, 0, 4096, 0\n2, 5000, 2, 1048576, 0\n3, 5000, 0, 4096, 0\n", 4096.0),  # a trim is no block
+        ("1000, 5000, 0, 0, 0\n2000, 5000, 0, 0, 0\n", None),
+    ],
+)
+def test_single_ios_of_one_size_tell_the_block_size(entries: str, block_bytes: float | None, tmp_path: Path) -> None:
+    """Logs of 4 KiB and of 8 KiB were compared as if they were of one load."""
+    (run,) = read_text(IMPORTER, f"# t_lat.1.log\n{entries}", tmp_path).rows("runs")
+    assert run["block_bytes"] == block_bytes
+
+
 def test_a_gap_is_a_time_without_an_io(tmp_path: Path) -> None:
     """fio writes no rate of a tick in which nothing was done, and the next one is of its own tick alone."""
     text = "# t_iops.1.log\n500, 100, 0, 0\n1000, 100, 0, 0\n3500, 10, 0, 0\n4000, 100, 0, 0\n"

@@ -69,6 +69,8 @@ class LoggedJob:
     """Entries behind the last interval of a log, at the same instant."""
     sharing: int = 1
     """Jobs that wrote averages into one log."""
+    _sizes: set[int] = field(default_factory=set)
+    """Of single reads and writes; no more than tell that there are several."""
     _base_ms: float | None = None
     """When the first interval of single I/Os begins."""
     _averages: dict[str, list[Entries]] = field(default_factory=lambda: defaultdict(list))
@@ -85,6 +87,11 @@ class LoggedJob:
         return "us" if any(bins.unit == "us" for bins in self.bins) else "ns"
 
     @property
+    def block_bytes(self) -> float | None:
+        """The size of its reads and writes, where every one is logged and all are alike."""
+        return float(min(self._sizes)) if len(self._sizes) == 1 and not self._averages else None
+
+    @property
     def origin_ms(self) -> float:
         """When it began: at 0, or about when its first entry was made."""
         if not self.is_moment or self.first_ms is None:
@@ -99,7 +106,10 @@ class LoggedJob:
         self._see(entries.times_ms)
         if not entries.sizes.any():
             self._averages[kind].append(entries)
-        elif kind == "bw":
+            return
+        if len(self._sizes) < 2:
+            self._sizes |= set(np.unique(entries.sizes[entries.directions < DIRECTIONS.index("trim")]).tolist())
+        if kind == "bw":
             self.bandwidths += len(entries.times_ms)
         else:
             if self._base_ms is None:

@@ -149,7 +149,7 @@ def _record(recorder: Recorder, options: ImportOptions, names: _fio.Names, job: 
     reads, writes = (sum(_ops(stretch, name) for stretch in stretches) for name in ("read", "write"))
     run = recorder.run(
         names.run(entity.name), engine="fio", name=entity.name, system=entity.system, time_ns=begin_ns,
-        duration_ns=first_ns + _fio.instant_ns(stretches[-1].end_ms) - begin_ns,
+        duration_ns=first_ns + _fio.instant_ns(stretches[-1].end_ms) - begin_ns, block_bytes=job.block_bytes,
         read_ratio=reads / (reads + writes) if reads + writes else None, status="ok",
     )  # fmt: skip
     if (measure := job.measure()) is not None and measure != "lat":
