@@ -411,6 +411,7 @@ _RESTING = (
     "rate_min=0", "latency_target=0", "latency_percentile=100", "max_latency=0ms", "startdelay=0s", "trim_percentage=0",
     "thinktime_spin=0", "rw_sequencer=sequential", "dedupe_mode=repeat", "dedupe_global=false", "softrandommap=0",
     "lockfile=none", "atomic=0", "rate=0", "iodepth_low=0", "iodepth_low=8",
+    "io_submit_mode=inline", "nrfiles=8\nfile_service_type=random:4", "file_service_type=zipf:1.2",
 )  # fmt: skip
 
 
@@ -430,6 +431,19 @@ def test_an_option_that_asks_for_what_is_not_done_is_lost(option: str) -> None:
     lost = [loss for loss in losses if loss.kind is LossKind.LOST]
     assert [loss.what for loss in lost] == [option]
     assert "does not know" not in lost[0].reason
+
+
+@pytest.mark.parametrize(("options", "reason"), [
+    ("io_submit_mode=offload", "lets as many threads as iodepth send, also with a synchronous engine"),
+    ("nrfiles=8\nfile_service_type=zipf:1.2", "chooses some files more often than others"),
+    ("filename=/a:/b\nfile_service_type=gauss:10", "chooses some files more often than others"),
+])  # fmt: skip
+def test_who_sends_and_which_file_is_chosen_are_of_the_load(options: str, reason: str) -> None:
+    """They were told of as what concerns the host, and the target, alone."""
+    losses = read_fio(f"[a]\nioengine=psync\nrw=read\n{options}\n").losses
+    (lost,) = [loss for loss in losses if loss.kind is LossKind.LOST]
+    assert lost.what == options.rpartition("\n")[2]
+    assert lost.reason.startswith(reason)
 
 
 def test_a_length_that_only_later_jobs_have_is_taken() -> None:

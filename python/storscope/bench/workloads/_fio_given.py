@@ -140,6 +140,8 @@ class GivenOptions:
                 continue
             if name in ("direct", "buffered") and _is_on(option) == (name == "buffered"):
                 self.losses.elsewhere(option.where, option.text, THROUGH_CACHE)
+            elif name == "file_service_type" and self._has_one_file():
+                self.losses.elsewhere(option.where, option.text, "without effect on a single file")
             elif name in LOST:
                 self.losses.lost(option.where, option.text, LOST[name])
             elif name in ELSEWHERE:
@@ -150,6 +152,10 @@ class GivenOptions:
                 self.losses.elsewhere(option.where, option.text, "without effect beside the job's other options")
             elif name not in self.used:
                 self.losses.lost(option.where, option.text, _unknown(name))
+
+    def _has_one_file(self) -> bool:
+        files = self.options.get("nrfiles")
+        return len(self.filenames) < 2 and (files is None or files.value.strip() == "1")
 
     def note(self, name: str, reason: str) -> None:
         """Says that an option means something else here."""

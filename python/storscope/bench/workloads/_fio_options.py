@@ -14,7 +14,7 @@ _HOST = "says how fio runs on the host"
 
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("directory", "filename_format", "nrfiles", "openfiles", "filesize", "opendir",
-                     "file_service_type", "unique_filename", "unlink", "create_on_open", "create_only",
+                     "unique_filename", "unlink", "create_on_open", "create_only",
                      "create_serialize", "create_fsync", "fallocate", "file_append", "overwrite", "fill_device",
                      "allow_mounted_write", "pre_read", "readonly", "allow_file_create", "unlink_each_loop"), _TARGET),
     **dict.fromkeys(("time_based", "loops", "io_size", "number_ios", "steadystate", "ss",
@@ -37,7 +37,7 @@ ELSEWHERE: dict[str, str] = {
                      "uid", "gid", "userspace_reap", "nonvectored", "uncached", "exit_what", "continue_on_error",
                      "ignore_error", "error_dump", "max_open_zones", "reap", "ioscheduler", "fadvise_hint",
                      "kb_base", "force_async", "nowait", "cmdprio", "cmdprio_percentage", "cmdprio_bssplit",
-                     "cmdprio_class", "hipri_percentage", "thp", "exitall_on_error", "io_submit_mode",
+                     "cmdprio_class", "hipri_percentage", "thp", "exitall_on_error",
                      "serialize_overlap"), _HOST),
     **dict.fromkeys(("randrepeat", "randseed", "allrandrepeat", "random_generator", "use_os_rand"),
                     "says how random numbers are made; the seed is of the run"),
@@ -85,6 +85,9 @@ LOST: dict[str, str] = {
     **dict.fromkeys(("trim_percentage", "trim_backlog", "trim_backlog_batch", "trim_verify_zero"),
                     "a workload does not trim"),
     **dict.fromkeys(("profile", "job_max_open_zones", "zone_reset_threshold"), "has no counterpart"),
+    "io_submit_mode": "lets as many threads as iodepth send, also with a synchronous engine, and I/Os of a rate not "
+    "wait for each other; the depth and the rate here are those without it",
+    "file_service_type": "chooses some files more often than others; here all places of a target are chosen alike",
     "lockfile": "lets one job at a time at a file; the workers of a workload do not wait for each other",
     "atomic": "writes that are whole or not at all are not asked for",
     **dict.fromkeys(("readfua", "writefua", "sg_write_mode", "cmd_type"), "a workload has plain reads and writes"),
@@ -94,7 +97,11 @@ LOST: dict[str, str] = {
 _NAMES = frozenset({"buffer_pattern", "wait_for", "read_iolog", "replay_redirect", "merge_blktrace_file", "profile"})
 """Whose value is a name or a pattern: 0 is one, too."""
 
+_EVEN_FILES = frozenset({"random", "roundrobin", "sequential"})
+"""Values of file_service_type, without what may stand behind a colon, that favour no file (fio(1))."""
+
 _RESTING = {
+    "io_submit_mode": "inline",
     "sync": "none", "zonemode": "none", "lockfile": "none", "rw_sequencer": "sequential", "dedupe_mode": "repeat",
     "latency_percentile": "100", "cmd_type": "nvme", "sg_write_mode": "write",
 }  # fmt: skip
@@ -104,6 +111,8 @@ _RESTING = {
 def asks_nothing(name: str, value: str) -> bool:
     """Whether an option of `LOST` has a value with which fio does what it does without it, so that nothing is lost."""
     written = value.strip().lower()
+    if name == "file_service_type":
+        return written.partition(":")[0] in _EVEN_FILES
     return name not in _NAMES and (bool(re.fullmatch("0+[a-z%]*|false", written)) or written == _RESTING.get(name))
 
 
