@@ -21,6 +21,7 @@ from storscope.compare.prediction import predicted_side
 from storscope.compare.reading import captures_of, captures_of_simulated, read_runs
 from storscope.compare.recorded_when import notes_on_times
 from storscope.compare.running_systems import read_entities
+from storscope.compare.same_digits import notes_on_same_digits
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.compare.told_apart import told_apart
@@ -88,6 +89,7 @@ def compare_sides(
         notes += notes_on_megabytes([*one.subjects, *other.subjects])
     if not of_runs and not matched.pairs:
         notes.append(one_by_one((before[1], after[1]), one.subjects, other.subjects))
+    notes += notes_on_same_digits([one.pair for one in measured])
     notes += notes_on_times([one.pair for one in measured])
     names = names_of(one.subjects, other.subjects)
     judged = _judge(measured, settings, {BEFORE: one.captures, AFTER: other.captures})
