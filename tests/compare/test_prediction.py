@@ -78,7 +78,7 @@ def test_runs_are_called_predicted_and_measured_wherever_they_are_named(tmp_path
 def test_how_long_a_prediction_is_simulated_is_no_load(tmp_path: Path) -> None:
     pair = only(compared(tmp_path, [measured(1000, duration_s=300)], [predicted(1500, duration_s=60)]))
     assert pair.is_comparable
-    assert "The sides ran for unlike times: 5 min before, 60 s after." in " ".join(pair.notes)
+    assert "The sides ran for unlike times: 5 min measured, 60 s predicted." in " ".join(pair.notes)
 
 
 def test_a_prediction_of_another_load_is_none(tmp_path: Path) -> None:

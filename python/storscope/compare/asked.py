@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from storscope.compare.wording import listed, load_in_words
-from storscope.domain.comparison import Load
+from storscope.domain.comparison import AFTER, BEFORE, Load
 
 _TOLERANCE = 0.01
 
@@ -81,41 +81,41 @@ def _unusual(things: Things) -> list[tuple[str, Thing]]:
     return [(name, thing) for name, thing in things.items() if not thing.is_usual]
 
 
-def asked_differences(one: Asked, other: Asked) -> list[str]:
-    """What both tell, differently: 'rate 100/s before, 620/s after'."""
+def asked_differences(one: Asked, other: Asked, names: tuple[str, str] = (BEFORE, AFTER)) -> list[str]:
+    """What both tell, differently: 'rate 100/s before, 620/s after'; `names` are what the sides are called."""
     found = []
     if one.tool == other.tool and len(one.streams) != len(other.streams):
-        found.append(_numbers_of_streams(one, other))
+        found.append(_numbers_of_streams(one, other, names))
     for name, a, b in _both(one, other):
         if a is None or b is None or (one.tool != other.tool and (a.is_unsaid or b.is_unsaid)):
             continue
         if a.of_target and b.of_target and a.of_target != b.of_target:
             continue
         if not _are_equal(a.value, b.value):
-            unlike = "not the same" if a.words == b.words else f"{a.words} before, {b.words} after"
+            unlike = "not the same" if a.words == b.words else f"{a.words} {names[0]}, {b.words} {names[1]}"
             found.append(f"{name} {unlike}")
     return found
 
 
-def _numbers_of_streams(one: Asked, other: Asked) -> str:
+def _numbers_of_streams(one: Asked, other: Asked, names: tuple[str, str]) -> str:
     left, right = ({name for name, _ in side.streams if name} for side in (one, other))
     alone = [
-        f"{_in_quotes(sorted(names))} {side} alone"
-        for side, names in (("before", left - right), ("after", right - left))
-        if names
+        f"{_in_quotes(sorted(streams))} {side} alone"
+        for side, streams in zip(names, (left - right, right - left), strict=True)
+        if streams
     ]
     which = f" ({', '.join(alone)})" if alone else ""
-    return f"number of streams {len(one.streams)} before, {len(other.streams)} after{which}"
+    return f"number of streams {len(one.streams)} {names[0]}, {len(other.streams)} {names[1]}{which}"
 
 
 def _in_quotes(names: Sequence[str]) -> str:
     return listed([f"'{name}'" for name in names], 2)
 
 
-def told_by_one(one: Asked, other: Asked) -> Iterator[tuple[str, str, str]]:
-    """(name, the side that is silent, words of the other) of what was asked for and does not go without saying."""
+def told_by_one(one: Asked, other: Asked, names: tuple[str, str] = (BEFORE, AFTER)) -> Iterator[tuple[str, str, str]]:
+    """(name, what the silent side is called, words of the other) of what does not go without saying."""
     for name, a, b in _both(one, other):
-        told, silent = (a, "after") if b is None else (b, "before")
+        told, silent = (a, names[1]) if b is None else (b, names[0])
         if told is not None and (a is None or b is None) and not (told.is_usual or told.is_unsaid):
             yield name, silent, told.words
 

@@ -56,18 +56,25 @@ def load_conflicts(pair: Pair) -> list[str]:
     if not one.is_run:
         demand = demand_of(pair)
         return [demand.words] if demand.is_other and predicted_side(pair) is None else []
+    names = _names(pair)
     found = [
-        f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
+        f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} {names[0]}, {_FIELDS[name][1](b)} {names[1]}"
         for name, a, b in load_differences(one, other)
         if name != "outstanding" or not _predicts_the_depth_that_was_kept(pair)
     ]
     if {one.engine, other.engine} <= _OWN_ENGINES and len(one.asked.streams) == len(other.asked.streams):
-        found += _mixes(one.load, other.load)
-    found += asked_differences(one.asked, other.asked)
+        found += _mixes(one.load, other.load, names)
+    found += asked_differences(one.asked, other.asked, names)
     lengths = _unlike_lengths(pair)
     if lengths and predicted_side(pair) is None:
         found.append(f"ran {_length_words(pair.before)} before, {_length_words(pair.after)} after")
     return found
+
+
+def _names(pair: Pair) -> tuple[str, str]:
+    """What the sides are called: 'before' and 'after', of a prediction as the columns of its table are."""
+    (one, _), (other, _) = sides(pair)
+    return one, other
 
 
 def _predicts_the_depth_that_was_kept(pair: Pair) -> bool:
@@ -84,7 +91,7 @@ def _unlike_lengths(pair: Pair) -> tuple[float, float] | None:
     return (before, after) if max(before, after) / min(before, after) > _DURATION_TOLERANCE else None
 
 
-def _mixes(one: Load, other: Load) -> list[str]:
+def _mixes(one: Load, other: Load, names: tuple[str, str]) -> list[str]:
     """Our own runs leave out what is not one number, so that a mix on one side is another load than a number."""
     found = []
     for name in _OF_A_MIX:
@@ -92,7 +99,7 @@ def _mixes(one: Load, other: Load) -> list[str]:
         values = [getattr(load, name) for load in (one, other)]
         if (values[0] is None) != (values[1] is None):
             before, after = ("several" if value is None else shown(value) for value in values)
-            found.append(f"{label} {before} before, {after} after")
+            found.append(f"{label} {before} {names[0]}, {after} {names[1]}")
     return found
 
 
@@ -146,7 +153,9 @@ def _stream_shares(pair: Pair) -> list[str]:
     name = max(one, key=lambda name: abs(other[name] - one[name]))
     if abs(other[name] - one[name]) < _OTHER_SHARE:
         return []
-    did = f"The stream '{name}' did {format_ratio(one[name])} of the I/Os before, {format_ratio(other[name])} after"
+    names = _names(pair)
+    shares = f"{format_ratio(one[name])} of the I/Os {names[0]}, {format_ratio(other[name])} {names[1]}"
+    did = f"The stream '{name}' did {shares}"
     why = "The figures are of all streams together, so that another mix changes them, too"
     return [f"{did}. {why}; {_STREAM_BY_STREAM}."]
 
@@ -251,15 +260,16 @@ def notes_of(pair: Pair) -> list[str]:
     one, other = pair.before[0], pair.after[0]
     if not one.is_run:
         return found
+    names = _names(pair)
     for name, (words, form) in _FIELDS.items():
         a, b = getattr(one.load, name), getattr(other.load, name)
         if (a is None) != (b is None):
-            side, silent, told = ("before", one, b) if a is None else ("after", other, a)
+            side, silent, told = (names[0], one, b) if a is None else (names[1], other, a)
             how = _by_stream(silent, name, form) or "not stated"
             found.append(f"The {words} is {how} {side} ({form(told)} on the other side).")
     found += [
         f"The {words} is not stated {side} ({said} on the other side)."
-        for words, side, said in told_by_one(one.asked, other.asked)
+        for words, side, said in told_by_one(one.asked, other.asked, names)
     ]
     if all(getattr(side.load, name) is None for side in (one, other) for name in _FIELDS):
         found.append("Neither side states its load; that both ran the same is taken from you.")
@@ -275,5 +285,5 @@ def notes_of(pair: Pair) -> list[str]:
         by = f"Measured by {listed(engines[0])} before, by {listed(engines[1])} after"
         found.append(f"{by if predicted_side(pair) is None else engine_words(pair)}{unlike}")
     if predicted_side(pair) is not None and (lengths := _unlike_lengths(pair)):
-        found.append(about_lengths(*lengths))
+        found.append(about_lengths(*lengths, names))
     return found

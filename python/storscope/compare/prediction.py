@@ -78,9 +78,10 @@ def about_demand(pair: Pair, change: float) -> str:
     return f"Not the same load: the predicted operations are off by {percent(off)}, which moves latency by itself."
 
 
-def about_lengths(before_ns: float, after_ns: float) -> str:
+def about_lengths(before_ns: float, after_ns: float, names: tuple[str, str]) -> str:
     """How long a prediction is simulated is no load."""
-    return f"The sides ran for unlike times: {format_span(before_ns)} before, {format_span(after_ns)} after."
+    lengths = f"{format_span(before_ns)} {names[0]}, {format_span(after_ns)} {names[1]}"
+    return f"The sides ran for unlike times: {lengths}."
 
 
 def engine_words(pair: Pair) -> str:
