@@ -6,6 +6,8 @@
 # uv builds and runs everything. Where the machine has none, pip brings it into .tools.
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.tools/bin/uv)
 PYTHON ?= python3
+# One worker has the tests of real storage, which mostly wait for it; the others share the rest.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help demo test lint check-rust check-python bench wheel clean
 
@@ -34,7 +36,8 @@ check-python: .venv/.ready
 	$(UV) run --no-sync ruff check .
 	$(UV) run --no-sync ruff format --check .
 	$(UV) run --no-sync mypy
-	$(UV) run --no-sync pytest
+	$(UV) run --no-sync pytest -n $(WORKERS) --dist loadgroup -m "not alone"
+	$(UV) run --no-sync pytest -m alone
 
 lint:
 	$(UV) run ruff check --fix .

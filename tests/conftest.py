@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,23 @@ settings.load_profile("storscope")  # how long an example takes is the machine's
 # A shell that runs the suite in the background has it ignore Ctrl-C, and with it every command that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Without a terminal nothing is told to be 80 wide; readline says so to what the process that uses it starts: workers.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
+
+_ON_STORAGE = ("bench/", "collectors/", "cli/test_bench_json.py", "cli/test_compare.py", "report/test_run_page.py",
+               "test_live_demo.py")  # fmt: skip
+"""Where tests measure real storage or set up devices, so that one at a time may run."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several workers one has all that is done to real storage; the others take the rest file by file."""
+    for item in items:
+        file = item.path.relative_to(Path(__file__).parent).as_posix()
+        item.add_marker(pytest.mark.xdist_group("storage" if file.startswith(_ON_STORAGE) else file))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -52,7 +52,7 @@ def test_a_command_in_another_container_leaves_what_is_being_written(tmp_path: P
     assert [row["capture"] for row in store.captures()] == ["ab"]
 
 
-@pytest.mark.parametrize("number", [1, os.getpid(), 999_999])
+@pytest.mark.parametrize("number", [1, pytest.param(os.getpid(), id="own"), 999_999])
 def test_a_replacement_that_broke_off_is_put_back_whatever_runs_under_its_number(number: int, tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", _observe)
     (store.path / f"capture={_FIRST}").rename(store.path / f".incoming-{_FIRST}-{number}-replaced")
