@@ -36,7 +36,7 @@ check-python: .venv/.ready
 	$(UV) run --no-sync ruff check .
 	$(UV) run --no-sync ruff format --check .
 	$(UV) run --no-sync mypy
-	$(UV) run --no-sync pytest -n $(WORKERS) --dist loadgroup -m "not alone"
+	$(UV) run --no-sync pytest -n $(WORKERS) --no-loadscope-reorder -m "not alone"
 	$(UV) run --no-sync pytest -m alone
 
 lint:

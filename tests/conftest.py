@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("storscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("storscope")  # how long an example takes is the machine's, and machines pause
@@ -22,17 +23,24 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
 
-_ON_STORAGE = ("bench/", "collectors/", "cli/test_bench_json.py", "cli/test_compare.py", "report/test_run_page.py",
-               "test_live_demo.py")  # fmt: skip
+_ON_STORAGE = tuple(
+    f"tests/{place}"
+    for place in ("bench/", "collectors/", "cli/test_bench_json.py", "cli/test_compare.py", "report/test_run_page.py",
+                  "test_live_demo.py")
+)  # fmt: skip
 """Where tests measure real storage or set up devices, so that one at a time may run."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class _ByFile(LoadScopeScheduling):
     """Of several workers one has all that is done to real storage; the others take the rest file by file."""
-    for item in items:
-        file = item.path.relative_to(Path(__file__).parent).as_posix()
-        item.add_marker(pytest.mark.xdist_group("storage" if file.startswith(_ON_STORAGE) else file))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "storage" if nodeid.startswith(_ON_STORAGE) else nodeid.partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """How tests are given to the workers of `-n`."""
+    return _ByFile(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
