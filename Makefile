@@ -6,10 +6,9 @@
 # uv builds and runs everything. Where the machine has none, pip brings it into .tools.
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.tools/bin/uv)
 PYTHON ?= python3
-# One worker has the tests of real storage, which mostly wait for it; the others share the rest.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS := $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: help demo test lint check-rust check-python bench wheel clean
+.PHONY: help demo test quick lint check-rust check-python bench wheel clean
 
 help:
 	@sed -n 's/^#   //p' Makefile; echo "make bench   runs the benchmarks (minutes)"; \
@@ -36,8 +35,11 @@ check-python: .venv/.ready
 	$(UV) run --no-sync ruff check .
 	$(UV) run --no-sync ruff format --check .
 	$(UV) run --no-sync mypy
+	$(UV) run --no-sync pytest
+
+# While working: all Python tests that do not need the machine to themselves, in as many workers as there are processors.
+quick: .venv/.ready
 	$(UV) run --no-sync pytest -n $(WORKERS) --no-loadscope-reorder -m "not alone"
-	$(UV) run --no-sync pytest -m alone
 
 lint:
 	$(UV) run ruff check --fix .

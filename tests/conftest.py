@@ -23,19 +23,26 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
 
-_ON_STORAGE = tuple(
-    f"tests/{place}"
-    for place in ("bench/", "collectors/", "cli/test_bench_json.py", "cli/test_compare.py", "report/test_run_page.py",
-                  "test_live_demo.py")
-)  # fmt: skip
-"""Where tests measure real storage or set up devices, so that one at a time may run."""
+_DEVICES = ("tests/bench/safety/", "tests/bench/workloads/")
+"""Where tests set up devices, or measure nothing, so that one worker may run them beside others."""
+_MEASURES = ("tests/bench/", "tests/collectors/", "tests/cli/test_bench_json.py", "tests/cli/test_compare.py",
+             "tests/report/test_run_page.py", "tests/test_bench_load.py", "tests/test_live_demo.py")  # fmt: skip
+"""Where tests measure real storage: on a busy machine that is measured, too, and told as a doubt."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what needs the machine to itself."""
+    for item in items:
+        if item.nodeid.startswith(_MEASURES) and not item.nodeid.startswith(_DEVICES):
+            item.add_marker("alone")
 
 
 class _ByFile(LoadScopeScheduling):
-    """Of several workers one has all that is done to real storage; the others take the rest file by file."""
+    """Of several workers one sets up all devices; the others take the rest file by file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "storage" if nodeid.startswith(_ON_STORAGE) else nodeid.partition("::")[0]
+        return "devices" if nodeid.startswith(_DEVICES) else nodeid.partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:

@@ -30,10 +30,7 @@ from tests.bench.fio_runs import by_fio, by_us, opened, plan, workload
 from tests.bench.safety.conftest import Rig, run
 from tests.bench.throttle import throttled
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 _SIZE = 64 * MIB
 _IOPS = 500
 _SLICE_S = 0.1

@@ -208,7 +208,6 @@ def test_an_interrupted_search_keeps_its_visits(data: Path) -> None:
     assert list(data.iterdir()) == []
 
 
-@pytest.mark.alone
 @pytest.mark.needs_root
 def test_the_knee_of_a_throttled_device_is_its_limit(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
