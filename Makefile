@@ -11,7 +11,9 @@ WORKERS := $(shell getconf _NPROCESSORS_ONLN)
 .PHONY: help demo test quick lint check-rust check-python bench wheel clean
 
 help:
-	@sed -n 's/^#   //p' Makefile; echo "make bench   runs the benchmarks (minutes)"; \
+	@sed -n 's/^#   //p' Makefile; \
+		echo "make quick   runs the Python tests that a busy machine does not disturb, in several workers"; \
+		echo "make bench   runs the benchmarks (minutes)"; \
 		echo "make wheel   builds an optimised wheel into dist/ (minutes)"
 
 $(CURDIR)/.tools/bin/uv:
