@@ -25,7 +25,8 @@ _SHORT = ("--knee", "--max-duration", "10s", "--size", "16M")
 _LIMIT_PER_S = 1000
 """A slice of the limit, a tenth of a second, fits into the 128 requests that a loop device takes at a time: more are
 let through more slowly on a busy machine, and then the limit is not what was set."""
-_ATTEMPTS = 2
+_ATTEMPTS = 4
+_ERROR = 0.05
 
 
 def _arguments(target: Path, data: Path, *options: str) -> list[str]:
@@ -208,6 +209,10 @@ def test_an_interrupted_search_keeps_its_visits(data: Path) -> None:
     assert list(data.iterdir()) == []
 
 
+def _half_width_ratio(load: dict[str, float]) -> float:
+    return (load["high"] - load["low"]) / (2 * load["estimate"])
+
+
 @pytest.mark.needs_root
 def test_the_knee_of_a_throttled_device_is_its_limit(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -215,7 +220,8 @@ def test_the_knee_of_a_throttled_device_is_its_limit(
     """A limit by tokens has no slow rise: up to it nothing waits, beyond it everything. So both answers are the limit.
 
     It takes the time that it takes unasked. On a machine that has other things to do a disturbance of a millisecond is
-    ten times the device's own latency, so a search that says so is tried again on a new device, and counts for nothing.
+    ten times the device's own latency. So a search that says so, or that its answer is not known this well, is tried
+    again on a new device, and counts for nothing. That it can be known this well is held to a simulated limit.
     """
     workload = tmp_path / "workload.toml"
     workload.write_text('name = "reads"\n[[stream]]\noutstanding = 4\n[[stream.line]]\nsize = "4k"\n')
@@ -229,12 +235,13 @@ def test_the_knee_of_a_throttled_device_is_its_limit(
             options = ("--workload", str(workload), "--knee", "--slo", "p99<50ms", "--seed", str(seed), "--json")
             run([*_arguments(device, data), *options])
         result = json.loads(capsys.readouterr().out)
+        loads = {name: result[name]["load_per_s"] for name in ("knee", "within_objective")}
         busy = [doubt for doubt in result["doubts"] if "CPU time" in doubt]
-        if not busy:
+        unsure = [name for name, load in loads.items() if load is None or _half_width_ratio(load) > _ERROR]
+        if not busy and not unsure:
             break
     else:
-        pytest.skip(f"the machine is too busy: {busy}")
-    for name in ("knee", "within_objective"):
-        assert result[name]["load_per_s"] is not None, result[name]["reason"]
-        assert result[name]["load_per_s"]["estimate"] == pytest.approx(_LIMIT_PER_S, rel=0.05), name
+        pytest.skip(f"the machine is too busy: {(*busy, *(result[name]['reason'] or loads[name] for name in unsure))}")
+    for name, load in loads.items():
+        assert load["estimate"] == pytest.approx(_LIMIT_PER_S, rel=_ERROR), (name, loads, result["doubts"])
     assert any(f"allows 1,000 reads/s of {device.name} (" in doubt for doubt in result["doubts"])
