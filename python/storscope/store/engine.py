@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from storscope.domain.errors import DamagedStore, QueryError, StoreError
 from storscope.domain.schema import CAPTURES, TABLES
-from storscope.store.checksums import Proofs, changed, look_at
+from storscope.store.checksums import Proofs, changed, has_sums, look_at
 from storscope.store.heard_meanwhile import heard_meanwhile
 from storscope.store.machine_limits import limit_of
-from storscope.store.views import VIEWS, stored_columns
+from storscope.store.views import BENEATH, VIEWS, stored_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,6 +33,9 @@ _CAPTURE_OF_FILE = "split_part(split_part(file, '/', -2), 'capture=', 2)"
 _SCHEMAS: Final = TABLES | {"captures": CAPTURES}
 _ROWS_THAT_SHOULD_BE = """SELECT capture, counted.key AS name, counted.value AS rows
     FROM (SELECT capture, unnest(map_entries(row_counts)) AS counted FROM stored_captures) ORDER BY ALL"""
+_WORD = re.compile(r"\w+")
+_OF_ALL = re.compile(r"\b(?:show|pragma|information_schema|(?:duckdb|pg|sqlite|query)\w*)\b", re.IGNORECASE)
+"""In a question about the tables themselves, or one that finds out itself what it reads."""
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?", re.IGNORECASE)
 _PIVOT = re.compile(r"\s*(?:PIVOT|FROM|SELECT|WITH)\b", re.IGNORECASE)
 """Where a statement begins that the engine takes for several, as it first asks for the columns."""
@@ -52,6 +55,10 @@ class Engine:
             if (seen := look_at(file := directory / f"{table}.parquet")) is not None
         }
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._defined: set[str] = set()
+        """Views of the connection: those that questions named so far, as defining one opens its files."""
+        self._is_defining = False
+        """Whether an error is of a file, as a question has not begun."""
 
     def ask(self, sql: str, parameters: dict[str, Any] | list[Any] | None = None) -> pa.Table:
         """The answer to one statement that only reads, as Arrow.
@@ -64,7 +71,7 @@ class Engine:
         try:
             connection = self._connected()
             if _only_reads(connection, sql):
-                answer = heard_meanwhile(lambda: _answer(connection, sql, parameters), connection.interrupt)
+                answer = heard_meanwhile(lambda: self._answer(connection, sql, parameters), connection.interrupt)
                 if answer is not None:
                     return answer
         except duckdb.Error as error:
@@ -97,18 +104,41 @@ class Engine:
             connection = duckdb.connect(":memory:")
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET enable_progress_bar = false")
-            for table, schema in _SCHEMAS.items():
-                self._define(connection, table, schema)
-            for statement in VIEWS.values():
-                connection.execute(statement)
-            self._check_rows(connection)
             # The store is read through views only: no statement of a user's can reach other files or extensions.
             allowed = {name for file in self._seen for name in (str(file), _not_a_pattern(file))}
             connection.execute(f"SET allowed_paths = [{_listed(allowed)}]")
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
+            self._defined.clear()
+            self._check_rows(connection)
             self._connection = connection
         return self._connection
+
+    def _answer(
+        self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | list[Any] | None
+    ) -> pa.Table | None:
+        """None of a statement that returns no rows."""
+        import duckdb  # noqa: PLC0415
+
+        words = {word.lower().removeprefix("stored_") for word in _WORD.findall(sql)}
+        self._define_views(connection, VIEWS if _OF_ALL.search(sql) else [name for name in VIEWS if name in words])
+        try:
+            relation = connection.sql(sql, params=parameters)
+        except (duckdb.CatalogException, duckdb.BinderException):  # whose words name what is like what was not found
+            self._define_views(connection, VIEWS)
+            relation = connection.sql(sql, params=parameters)
+        return None if relation is None else relation.to_arrow_table(_ROWS_AT_ONCE)
+
+    def _define_views(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+        self._is_defining = True
+        for name in (one for wanted in names for one in (*BENEATH.get(wanted, ()), wanted)):
+            if name in self._defined:
+                continue
+            if name in _SCHEMAS:
+                self._define(connection, name, _SCHEMAS[name])
+            connection.execute(VIEWS[name])
+            self._defined.add(name)
+        self._is_defining = False
 
     def _define(self, connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> None:
         files = [file for file in self._seen if file.name == f"{table}.parquet"]
@@ -126,19 +156,26 @@ class Engine:
             connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
 
     def _check_rows(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Raises DamagedStore where a file is missing, or has other rows than its capture says."""
+        """Raises DamagedStore where a file is missing, or has other rows than its capture says.
+
+        Rows are counted of captures without sums only: what is proved has them.
+        """
         directories = {id_of(directory): directory for directory in self._directories}
         for directory in self._directories:
             if (file := directory / "captures.parquet") not in self._seen:
                 raise damaged(file, "none")
-        names = _listed(_not_a_pattern(file) for file in self._seen)
-        counted = f"SELECT file_name, num_rows FROM parquet_file_metadata([{names}])" if names else "SELECT '', 0"
-        rows_of = dict(connection.execute(counted).fetchall())
-        for capture, table, rows in connection.execute(_ROWS_THAT_SHOULD_BE).fetchall():
+        self._define_views(connection, ["captures"])
+        should_be = connection.execute(_ROWS_THAT_SHOULD_BE).fetchall()
+        unproved = {capture for capture, directory in directories.items() if not has_sums(directory)}
+        names = _listed(_not_a_pattern(file) for file in self._seen if id_of(file.parent) in unproved)
+        counted = f"SELECT file_name, num_rows FROM parquet_file_metadata([{names}])"
+        rows_of = dict(connection.execute(counted).fetchall()) if names else {}
+        for capture, table, rows in should_be:
             file = directories[capture] / f"{table}.parquet"
-            found = rows_of.get(str(file), 0)
+            is_there = file in self._seen
+            found = rows if is_there and capture not in unproved else rows_of.get(str(file), 0)
             if found != rows:
-                raise damaged(file, f"{found:,} rows" if file in self._seen else "none", f"{rows:,} rows")
+                raise damaged(file, f"{found:,} rows" if is_there else "none", f"{rows:,} rows")
 
     def _limit(self, error: BaseException) -> StoreError | None:
         """What the process ran out of, where that is what an error says."""
@@ -154,7 +191,7 @@ class Engine:
         of_a_question = (
             duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException, duckdb.InterruptException,
         )  # fmt: skip
-        has_begun = self._connection is not None  # else the question is not known yet
+        has_begun = self._connection is not None and not self._is_defining
         if has_begun and isinstance(error, of_a_question) and not isinstance(error, duckdb.InvalidInputException):
             return None
         for file in self._seen:  # not all errors name theirs
@@ -181,14 +218,6 @@ def damage_of(file: Path) -> DamagedStore | None:
         return damaged(file, str(why))
     missing = set(_SCHEMAS[file.stem].names) - set(columns)
     return damaged(file, f"no column {min(missing)}") if missing else None
-
-
-def _answer(
-    connection: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | list[Any] | None
-) -> pa.Table | None:
-    """None of a statement that returns no rows."""
-    relation = connection.sql(sql, params=parameters)
-    return None if relation is None else relation.to_arrow_table(_ROWS_AT_ONCE)
 
 
 def _only_reads(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:

@@ -80,3 +80,5 @@ VIEWS: Final[dict[str, str]] = {
                                        "runs", "captures")},
     "counters": _COUNTERS,
 }  # fmt: skip
+BENEATH: Final[dict[str, tuple[str, ...]]] = {"counters": ("series", "timelines")}
+"""Views that a view reads besides its own table."""
