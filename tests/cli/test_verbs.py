@@ -215,6 +215,16 @@ def test_a_run_that_is_copied_from_a_terminal_is_not_broken(store: Path, capsys:
     assert "x" * 40 in capsys.readouterr().out
 
 
+def test_text_that_breaks_its_line_is_shown_with_all_its_other_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(pa.table({"words": ["Platte fällt aus\n→ ersetzt \x1b[2J"]}), 10)
+    assert "Platte fällt aus\\n→ ersetzt \\x1b[2J" in capsys.readouterr().out
+
+
+def test_the_plan_of_a_question_is_drawn(store: Path) -> None:
+    done = storscope("store", "query", "EXPLAIN SELECT * FROM facts", "--store", store)
+    assert sum(line.startswith("│") and line.rstrip().endswith("│") for line in done.stdout.splitlines()) > 3
+
+
 def test_one_table_goes_to_standard_output_and_several_do_not(store: Path) -> None:
     done = storscope("store", "export", "--store", store, "--format", "csv", "--table", "captures", "-o", "-")
     assert done.stdout.startswith('"capture"')

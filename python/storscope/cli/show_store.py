@@ -24,6 +24,7 @@ from storscope.domain.errors import UsageError
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import SCHEMA_VERSION, TABLES
 from storscope.domain.units import format_bytes, format_count
+from storscope.domain.visible import visible
 from storscope.store import Store
 from storscope.store.whole_file import check_place, make_folder, whole_file
 
@@ -38,6 +39,8 @@ _LEAST_FOLDED = 3
 _MOST_NOTES = 3
 _COPIED = frozenset({"run", "capture"})
 """Columns of names that are typed again: not broken while another column can be."""
+_PLAN = ["explain_key", "explain_value"]
+"""Columns of the answer to EXPLAIN: a drawing."""
 
 
 def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
@@ -127,6 +130,10 @@ def print_table(table: pa.Table, limit: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    if table.column_names == _PLAN:
+        for line in "\n".join(map(str, table.column(_PLAN[-1]).to_pylist())).splitlines():
+            click.echo(visible(line))
+        return
     table = _with_distinct_names(table)
     rows = plain_rows(table.slice(0, limit))
     if table.num_columns * _NARROWEST_COLUMN > Console().width:
@@ -295,8 +302,7 @@ def _cell(value: Any) -> str:
         return _instant(value)
     if isinstance(value, Decimal):
         return _cell(_plain(value))
-    text = _cell_text(value)
-    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+    return visible(_cell_text(value))
 
 
 def _instant(moment: dt.datetime) -> str:

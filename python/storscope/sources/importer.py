@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from storscope.domain.errors import MalformedInput
 from storscope.domain.recorder import Recorder
+from storscope.domain.visible import visible
 from storscope.sources.evidence import Evidence, Head
 
 
@@ -103,5 +104,5 @@ def broken(evidence: Evidence, expected: str, found: str, *, line: int | None = 
 
 def shortened(text: str, limit: int = 120) -> str:
     """A piece of foreign text for an error: control characters made visible, cut to `limit`."""
-    shown = text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+    shown = visible(text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
