@@ -10,8 +10,8 @@ use storscope_types::design::drive::{
 };
 use storscope_types::{Bytes, Nanos};
 
-use super::closed_loop::Measured;
 use super::grid::{DepthPoint, Grid, REQUESTS, geometric_mean};
+use super::runs::Runs;
 use super::simplex;
 
 /// How much faster than reads writes are that go into a cache.
@@ -36,7 +36,7 @@ const LEAST_DEPTHS: std::ops::RangeInclusive<u32> = 1..=8;
 /// The drive with the seek times and the sorting that the reads of a grid show; all else stays as it is given. Without a
 /// standard deviation of the response at depth 1 the full stroke keeps its ratio to the mean seek; without depth 1 the mean
 /// seek is told by all depths together with the sorting.
-pub fn with_reads(base: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
+pub fn with_reads(base: &MechanicalDesign, grid: &Grid, runs: &Runs) -> MechanicalDesign {
     let bare = MechanicalDesign { queueing: None, ..base.clone() };
     let is_alone = grid.reads.iter().any(|point| point.qd == 1);
     // The seek of each number of shallow points, as many least depths have the same ones.
@@ -45,15 +45,17 @@ pub fn with_reads(base: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
         Some((_, design)) => design.clone(),
         None => {
             let iops = geometric_mean(&grid.reads[..count]).unwrap_or(1.0);
-            let design = MechanicalDesign { seek: fit_seek(&bare, grid, iops), ..bare.clone() };
+            let design = MechanicalDesign { seek: fit_seek(&bare, grid, iops, runs), ..bare.clone() };
             alone.push((count, design.clone()));
             design
         }
     };
     let is_sorted = grid.reads.iter().any(|point| point.qd > 1);
     match (is_sorted, is_alone) {
-        (true, true) => best_of(|least_depth| fit_gamma(&sought(shallow(grid, least_depth)), grid, least_depth, base)),
-        (true, false) => best_of(|least_depth| fit_both(&bare, grid, least_depth, base)),
+        (true, true) => {
+            best_of(|least_depth| fit_gamma(&sought(shallow(grid, least_depth)), grid, least_depth, base, runs))
+        }
+        (true, false) => best_of(|least_depth| fit_both(&bare, grid, least_depth, base, runs)),
         (false, true) => MechanicalDesign { queueing: base.queueing, ..sought(1) },
         (false, false) => base.clone(),
     }
@@ -80,7 +82,7 @@ fn shallow(grid: &Grid, least_depth: u32) -> usize {
 /// The drive with the writes of a grid. Writes that are faster than reads go into a cache; among how many dirty extents
 /// the drive then chooses shows in their rate. A drive that is slower than one that chooses nothing loses the rest to each
 /// write: verifying, or a turn missed now and then.
-pub fn with_writes(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
+pub fn with_writes(design: &MechanicalDesign, grid: &Grid, runs: &Runs) -> MechanicalDesign {
     let Some(iops) = geometric_mean(&grid.writes) else { return design.clone() };
     let mut design = design.clone();
     match is_cached(grid) {
@@ -88,11 +90,11 @@ pub fn with_writes(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
         Some(false) => design.write_cache = None,
         None => {}
     }
-    let Some(cache) = design.write_cache else { return with_settle(&design, grid) };
+    let Some(cache) = design.write_cache else { return with_settle(&design, grid, runs) };
     let with_window =
         |window: u32| MechanicalDesign { write_cache: Some(WriteCacheDesign { window, ..cache }), ..design.clone() };
     let writes =
-        |window: u32| grid.run(&DriveDesign::Mechanical(with_window(window)), Direction::Write, 1, REQUESTS).iops;
+        |window: u32| runs.run(&DriveDesign::Mechanical(with_window(window)), Direction::Write, 1, REQUESTS).iops;
     let unsorted = writes(1);
     if unsorted > iops {
         return MechanicalDesign { write_settle: settle(&design, unsorted, iops), ..with_window(1) };
@@ -125,9 +127,9 @@ fn is_cached(grid: &Grid) -> Option<bool> {
 }
 
 /// Without a cache: the settle that the writes at the least depth show.
-fn with_settle(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
+fn with_settle(design: &MechanicalDesign, grid: &Grid, runs: &Runs) -> MechanicalDesign {
     let Some(first) = grid.writes.first() else { return design.clone() };
-    let found = grid.run(&DriveDesign::Mechanical(design.clone()), Direction::Write, first.qd, REQUESTS).iops;
+    let found = runs.run(&DriveDesign::Mechanical(design.clone()), Direction::Write, first.qd, REQUESTS).iops;
     MechanicalDesign { write_settle: settle(design, found, first.iops), ..design.clone() }
 }
 
@@ -137,16 +139,12 @@ fn settle(design: &MechanicalDesign, found: f64, iops: f64) -> Nanos {
     Nanos(settle_ns.clamp(0.0, 1e9) as u64)
 }
 
-fn run(design: &MechanicalDesign, grid: &Grid, qd: u32) -> Measured {
-    grid.run(&DriveDesign::Mechanical(design.clone()), Direction::Read, qd, REQUESTS)
-}
-
-fn fit_seek(design: &MechanicalDesign, grid: &Grid, iops: f64) -> SeekDesign {
+fn fit_seek(design: &MechanicalDesign, grid: &Grid, iops: f64, runs: &Runs) -> SeekDesign {
     let SeekDesign::DataSheet { average, full_stroke, .. } = design.seek else { return design.seek };
     let ratio = full_stroke.0 as f64 / average.0 as f64;
     let seek_of = |point: &[f64]| scaled_seek(design.seek, point[0].exp(), point.get(1).copied());
     let cost = |point: &[f64]| {
-        let measured = run(&MechanicalDesign { seek: seek_of(point), ..design.clone() }, grid, 1);
+        let measured = runs.reads(&MechanicalDesign { seek: seek_of(point), ..design.clone() }, 1, REQUESTS);
         let spread = grid.latency_ns_sd.map_or(0.0, |sd| (measured.latency_ns_sd / sd).ln());
         (measured.iops / iops).ln().powi(2) + spread * spread
     };
@@ -172,8 +170,8 @@ fn queueing(base: &MechanicalDesign, gamma: f64, least_depth: u32) -> QueueingDe
 }
 
 /// Squares of the errors at all depths, on a logarithmic scale.
-fn error_of(design: &MechanicalDesign, grid: &Grid) -> f64 {
-    let error = |point: &DepthPoint| (run(design, grid, point.qd).iops / point.iops).ln().powi(2);
+fn error_of(design: &MechanicalDesign, grid: &Grid, runs: &Runs) -> f64 {
+    let error = |point: &DepthPoint| (runs.reads(design, point.qd, REQUESTS).iops / point.iops).ln().powi(2);
     grid.reads.iter().map(error).sum()
 }
 
@@ -183,6 +181,7 @@ fn fit_both(
     grid: &Grid,
     least_depth: u32,
     base: &MechanicalDesign,
+    runs: &Runs,
 ) -> (MechanicalDesign, f64) {
     let SeekDesign::DataSheet { average, .. } = design.seek else { return (design.clone(), f64::INFINITY) };
     let drive = |point: &[f64]| MechanicalDesign {
@@ -191,7 +190,7 @@ fn fit_both(
         ..design.clone()
     };
     let start = [(average.0 as f64).ln(), 0.5];
-    let found = simplex::minimise(&start, &[0.1, 0.15], 24, |point| error_of(&drive(point), grid));
+    let found = simplex::minimise(&start, &[0.1, 0.15], 24, |point| error_of(&drive(point), grid, runs));
     (drive(&found.point), found.value)
 }
 
@@ -200,6 +199,7 @@ fn fit_gamma(
     grid: &Grid,
     least_depth: u32,
     base: &MechanicalDesign,
+    runs: &Runs,
 ) -> (MechanicalDesign, f64) {
     let drive = |gamma: f64| MechanicalDesign { queueing: Some(queueing(base, gamma, least_depth)), ..design.clone() };
     let mut best = (0.5, f64::INFINITY);
@@ -207,7 +207,7 @@ fn fit_gamma(
         let middle = best.0;
         let tried = steps
             .map(|step| (middle + f64::from(step) * width).clamp(0.0, 1.0))
-            .map(|gamma| (gamma, error_of(&drive(gamma), grid)));
+            .map(|gamma| (gamma, error_of(&drive(gamma), grid, runs)));
         best = tried.chain([best]).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(best);
     }
     (drive((best.0 * 1e3_f64).round() / 1e3), best.1)

@@ -8,6 +8,7 @@ use storscope_types::Nanos;
 use storscope_types::design::drive::{DriveDesign, FlashDesign};
 
 use super::grid::{DepthPoint, Grid, REQUESTS, geometric_mean};
+use super::runs::Runs;
 use super::simplex;
 
 /// Numbers of dies that are tried, as drives have them.
@@ -20,14 +21,14 @@ const FLAT: f64 = 0.15;
 const ROUNDS: u32 = 8;
 
 /// The drive with what the reads show.
-pub fn with_reads(base: &FlashDesign, grid: &Grid) -> FlashDesign {
-    let fitted = DIES.map(|dies| fit_times(base, grid, dies));
+pub fn with_reads(base: &FlashDesign, grid: &Grid, runs: &Runs) -> FlashDesign {
+    let fitted = DIES.map(|dies| fit_times(base, grid, dies, runs));
     let best = fitted.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
     best.map_or_else(|| base.clone(), |(design, _)| design)
 }
 
 /// The drive with the time to program that gives the mean of the writes.
-pub fn with_writes(design: &FlashDesign, grid: &Grid) -> FlashDesign {
+pub fn with_writes(design: &FlashDesign, grid: &Grid, runs: &Runs) -> FlashDesign {
     let (Some(wanted), Some(deepest)) = (geometric_mean(&grid.writes), grid.writes.last()) else {
         return design.clone();
     };
@@ -35,7 +36,7 @@ pub fn with_writes(design: &FlashDesign, grid: &Grid) -> FlashDesign {
     let mut program_ns = design.program.0 as f64;
     for _ in 0..ROUNDS {
         let drive = DriveDesign::Flash(with_program(program_ns));
-        let found = grid.run(&drive, Direction::Write, deepest.qd, REQUESTS).iops;
+        let found = runs.run(&drive, Direction::Write, deepest.qd, REQUESTS).iops;
         // Time over pages: what is too fast by a tenth must take a tenth longer, moves included.
         let moves = design.write_amplification;
         let page_ns = program_ns * moves + design.read.0 as f64 * (moves - 1.0);
@@ -52,7 +53,7 @@ fn has_plateau(grid: &Grid) -> bool {
 
 /// Time of a die and limit of the controller for a number of dies, and the error that is left. A limit that was not reached
 /// is put out of the way.
-fn fit_times(base: &FlashDesign, grid: &Grid, dies: u32) -> (FlashDesign, f64) {
+fn fit_times(base: &FlashDesign, grid: &Grid, dies: u32, runs: &Runs) -> (FlashDesign, f64) {
     let most = grid.reads.iter().map(|point| point.iops).fold(0.0, f64::max);
     let is_limited = has_plateau(grid);
     let beyond = base.commands_per_s.map(|limit| limit.max(2.0 * most));
@@ -64,7 +65,7 @@ fn fit_times(base: &FlashDesign, grid: &Grid, dies: u32) -> (FlashDesign, f64) {
     };
     let cost = |point: &[f64]| {
         let drive = DriveDesign::Flash(drive(point));
-        let rate = |qd: u32| grid.run(&drive, Direction::Read, qd, REQUESTS / 2).iops;
+        let rate = |qd: u32| runs.run(&drive, Direction::Read, qd, REQUESTS / 2).iops;
         grid.reads.iter().map(|point: &DepthPoint| (rate(point.qd) / point.iops).ln().powi(2)).sum::<f64>()
     };
     let first = grid.reads.first().map_or(base.read.0 as f64, |point| 0.9e9 * f64::from(point.qd) / point.iops);

@@ -12,6 +12,7 @@ use storscope_types::design::drive::{DriveDesign, MechanicalDesign};
 use super::closed_loop::{ClosedLoop, Measured};
 use super::mechanics::{round, rounded};
 use super::numbers::FittedNumber;
+use super::runs::Runs;
 use super::trace_fit::FitError;
 use super::{curve_depths, depths, flash_depths, full_stroke, sureness};
 
@@ -19,7 +20,7 @@ use super::{curve_depths, depths, flash_depths, full_stroke, sureness};
 pub const REQUESTS: u32 = 10_000;
 const REQUESTS_AT_LAST: u32 = 60_000;
 /// Seed of the loops; the same for all, so that designs are compared on the same requests.
-const SEED: u64 = 4;
+pub const SEED: u64 = 4;
 /// A number that moves no rate by more than this when it grows by a quarter is not seen: rates are not measured better.
 const LEAST_EFFECT: f64 = 0.02;
 
@@ -121,19 +122,20 @@ impl Grid {
 pub fn from_grid(base: &DriveDesign, grid: &Grid, goes_on: &dyn Fn() -> bool) -> Result<GridFit, FitError> {
     grid.check()?;
     let ask = || if goes_on() { Ok(()) } else { Err(FitError::Stopped) };
-    let after_reads = with_reads(base, grid);
+    let runs = &Runs::of(grid);
+    let after_reads = with_reads(base, grid, runs);
     ask()?;
-    let design = tidy(with_writes(&after_reads, grid));
+    let design = tidy(with_writes(&after_reads, grid, runs));
     let (mut points, mut scatter) = (Vec::new(), Vec::new());
     for direction in [Direction::Read, Direction::Write] {
         for (index, point) in grid.points(direction).iter().enumerate() {
             ask()?;
             let less = grid.without(direction, index);
             let refitted = (!less.points(direction).is_empty()).then(|| match direction {
-                Direction::Read => with_reads(base, &less),
-                Direction::Write => with_writes(&after_reads, &less),
+                Direction::Read => with_reads(base, &less, runs),
+                Direction::Write => with_writes(&after_reads, &less, runs),
             });
-            let rate = |design: &DriveDesign| grid.run(design, direction, point.qd, REQUESTS_AT_LAST).iops;
+            let rate = |design: &DriveDesign| runs.run(design, direction, point.qd, REQUESTS_AT_LAST).iops;
             points.push((
                 direction,
                 PointFit {
@@ -150,15 +152,15 @@ pub fn from_grid(base: &DriveDesign, grid: &Grid, goes_on: &dyn Fn() -> bool) ->
         |wanted: Direction| points.iter().filter(move |(direction, _)| *direction == wanted).map(|(_, point)| *point);
     let (reads, writes) = (of(Direction::Read).collect(), of(Direction::Write).collect());
     ask()?;
-    let others = with_other_full_strokes(base, grid);
-    Ok(GridFit { numbers: numbers(&design, grid, &scatter, &others), design, reads, writes })
+    let others = with_other_full_strokes(base, grid, runs);
+    Ok(GridFit { numbers: numbers(&design, grid, runs, &scatter, &others), design, reads, writes })
 }
 
 /// The same reads on drives whose full stroke is another part of the mean; none where the grid shows it.
-fn with_other_full_strokes(base: &DriveDesign, grid: &Grid) -> Vec<DriveDesign> {
+fn with_other_full_strokes(base: &DriveDesign, grid: &Grid, runs: &Runs) -> Vec<DriveDesign> {
     let DriveDesign::Mechanical(base) = base else { return Vec::new() };
     let others = if shows_full_stroke(grid) { None } else { full_stroke::others(base) };
-    let fitted = |other: MechanicalDesign| DriveDesign::Mechanical(depths::with_reads(&other, grid));
+    let fitted = |other: MechanicalDesign| DriveDesign::Mechanical(depths::with_reads(&other, grid, runs));
     others.into_iter().flatten().map(fitted).collect()
 }
 
@@ -167,18 +169,18 @@ fn shows_full_stroke(grid: &Grid) -> bool {
     grid.latency_ns_sd.is_some() && grid.reads[0].qd == 1
 }
 
-fn with_reads(base: &DriveDesign, grid: &Grid) -> DriveDesign {
+fn with_reads(base: &DriveDesign, grid: &Grid, runs: &Runs) -> DriveDesign {
     match base {
-        DriveDesign::Mechanical(base) => DriveDesign::Mechanical(depths::with_reads(base, grid)),
-        DriveDesign::Flash(base) => DriveDesign::Flash(flash_depths::with_reads(base, grid)),
+        DriveDesign::Mechanical(base) => DriveDesign::Mechanical(depths::with_reads(base, grid, runs)),
+        DriveDesign::Flash(base) => DriveDesign::Flash(flash_depths::with_reads(base, grid, runs)),
         DriveDesign::Curve(base) => DriveDesign::Curve(curve_depths::with_reads(base, grid)),
     }
 }
 
-fn with_writes(design: &DriveDesign, grid: &Grid) -> DriveDesign {
+fn with_writes(design: &DriveDesign, grid: &Grid, runs: &Runs) -> DriveDesign {
     match design {
-        DriveDesign::Mechanical(design) => DriveDesign::Mechanical(depths::with_writes(design, grid)),
-        DriveDesign::Flash(design) => DriveDesign::Flash(flash_depths::with_writes(design, grid)),
+        DriveDesign::Mechanical(design) => DriveDesign::Mechanical(depths::with_writes(design, grid, runs)),
+        DriveDesign::Flash(design) => DriveDesign::Flash(flash_depths::with_writes(design, grid, runs)),
         DriveDesign::Curve(design) => DriveDesign::Curve(curve_depths::with_writes(design, grid)),
     }
 }
@@ -226,6 +228,7 @@ fn keys(design: &DriveDesign, grid: &Grid) -> Vec<(Direction, &'static str)> {
 fn numbers(
     design: &DriveDesign,
     grid: &Grid,
+    runs: &Runs,
     scatter: &[(Direction, DriveDesign)],
     other_strokes: &[DriveDesign],
 ) -> Vec<FittedNumber> {
@@ -234,7 +237,7 @@ fn numbers(
         let same = scatter.iter().filter(|(of, _)| *of == direction);
         let logarithms: Vec<Vec<f64>> =
             same.filter_map(|(_, refitted)| Some(vec![value_at(refitted, key)?.max(1e-9).ln()])).collect();
-        let is_seen = effect(design, grid, direction, key, value) >= LEAST_EFFECT;
+        let is_seen = effect(design, grid, runs, direction, key, value) >= LEAST_EFFECT;
         let others = other_strokes.iter().filter(|_| direction == Direction::Read);
         let moves = others.filter_map(|other| Some((value_at(other, key)?.max(1e-9) / value.max(1e-9)).ln().abs()));
         let of_stroke = moves.fold(0.0, f64::max);
@@ -247,7 +250,7 @@ fn numbers(
 }
 
 /// The largest change, on a logarithmic scale, of what was measured when a number grows by a quarter.
-fn effect(design: &DriveDesign, grid: &Grid, direction: Direction, key: &str, value: f64) -> f64 {
+fn effect(design: &DriveDesign, grid: &Grid, runs: &Runs, direction: Direction, key: &str, value: f64) -> f64 {
     let larger = if key.ends_with("least_depth") || key == "dies" || key.ends_with("window") {
         (value * 1.25).round().max(value + 1.0)
     } else {
@@ -255,7 +258,7 @@ fn effect(design: &DriveDesign, grid: &Grid, direction: Direction, key: &str, va
     };
     let Some(moved) = with_value(design, key, larger).filter(|moved| moved.check().is_ok()) else { return 1.0 };
     let change = |point: &DepthPoint| {
-        let [there, here] = [&moved, design].map(|design| grid.run(design, direction, point.qd, REQUESTS));
+        let [there, here] = [&moved, design].map(|design| runs.run(design, direction, point.qd, REQUESTS));
         let spread = match (point.qd, grid.latency_ns_sd) {
             (1, Some(_)) => (there.latency_ns_sd / here.latency_ns_sd).ln().abs(),
             _ => 0.0,

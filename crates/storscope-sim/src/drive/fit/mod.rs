@@ -21,6 +21,7 @@ mod levenberg;
 mod mechanics;
 mod numbers;
 mod replay;
+mod runs;
 mod simplex;
 mod start;
 mod sureness;
