@@ -37,9 +37,10 @@ check-python: .venv/.ready
 	$(UV) run --no-sync ruff check .
 	$(UV) run --no-sync ruff format --check .
 	$(UV) run --no-sync mypy
-	$(UV) run --no-sync pytest
+	$(MAKE) --no-print-directory quick
+	$(UV) run --no-sync pytest -m alone
 
-# While working: all Python tests that do not need the machine to themselves, in as many workers as there are processors.
+# All Python tests that do not need the machine to themselves, in as many workers as there are processors.
 quick: .venv/.ready
 	$(UV) run --no-sync pytest -n $(WORKERS) --no-loadscope-reorder -m "not alone"
 
