@@ -312,6 +312,17 @@ def test_runs_with_many_workers_are_left_out_and_counted(tmp_path: Path, capsys:
     assert "Left out, for more than one worker: 1 run." in form["notes"]
 
 
+def test_a_depth_that_only_several_workers_kept_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a sweep over jobs, whose runs of one worker are all of depth 1."""
+    path = tmp_path / "jobs.csv"
+    jobs = [f"drive,randread,4k,100,1,{workers},{rate}\n" for workers, rate in ((2, 70), (4, 80))]
+    path.write_text(results_table({1: 60.0}, {}) + "".join(jobs))
+    assert run(["fit", "drive", str(path), "--curve", "--size", "1t", "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["design"]["reads"] == [{"qd": 1, "iops": 60.0}, {"qd": 2, "iops": 70.0}, {"qd": 4, "iops": 80.0}]
+    assert "Of several workers, as no run of one has as much outstanding: 2 runs." in form["notes"]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

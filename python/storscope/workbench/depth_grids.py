@@ -160,11 +160,25 @@ def _measured_well(rows: list[dict[str, Any]], notes: list[str]) -> list[dict[st
 
 
 def _of_few_workers(rows: list[dict[str, Any]], notes: list[str]) -> list[dict[str, Any]]:
-    """Those of one worker, where there are such: with many the host's order is mixed in."""
-    kept = [row for row in rows if (row["workers"] or 1) == 1]
-    if kept and len(kept) < len(rows):
+    """Those of one worker, where there are such: with many the host's order is mixed in.
+
+    Where these are of one depth alone, as of a sweep over jobs, others tell what more outstanding I/Os do.
+    """
+    kept: list[dict[str, Any]] = []
+    for ratio in (1, 0):
+        each = [row for row in rows if row["read_ratio"] == ratio]
+        alone = {round(row["outstanding"]) for row in each if _is_alone(row)}
+        is_told = len(alone) > 1
+        kept += [row for row in each if _is_alone(row) or not (is_told or round(row["outstanding"]) in alone)]
+    if len(kept) < len(rows):
         notes.append(f"Left out, for more than one worker: {_runs(len(rows) - len(kept))}.")
-    return kept or rows
+    if any(map(_is_alone, kept)) and (several := sum(not _is_alone(row) for row in kept)):
+        notes.append(f"Of several workers, as no run of one has as much outstanding: {_runs(several)}.")
+    return kept
+
+
+def _is_alone(row: Mapping[str, Any]) -> bool:
+    return (row["workers"] or 1) == 1
 
 
 def _by_depth(rows: Sequence[dict[str, Any]]) -> list[DepthRate]:
