@@ -243,8 +243,8 @@ def _cleans_too_slowly(fitted: FittedDrive) -> bool:
     design = fitted.design
     if design["kind"] != "flash" or design["write_amplification"] <= 1.0 or design["program_ns"] > _NO_TIME_NS:
         return False
-    off = _mean_off(fitted.judgement["writes"])
-    return off is not None and off < -_FAR_OFF
+    writes = fitted.judgement["writes"]
+    return bool(writes) and _off(writes[-1]) < -_FAR_OFF
 
 
 def _without_cleaning(like: str | None, amplification: float) -> str:
@@ -269,10 +269,6 @@ def _far_off(direction: str, fitted: FittedDrive) -> str | None:
         f"{100 * _off(worst):+.0f} % at depth {worst['qd']}. Do not rely on its {direction}: keep the points with "
         "--curve, or say another --like."
     )
-
-
-def _mean_off(points: Sequence[Mapping[str, Any]]) -> float | None:
-    return sum(map(_off, points)) / len(points) if points else None
 
 
 def _off(point: Mapping[str, Any]) -> float:

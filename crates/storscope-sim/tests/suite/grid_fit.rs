@@ -4,8 +4,8 @@
 use storscope_device::Direction;
 use storscope_sim::drive::catalogue::find;
 use storscope_sim::drive::fit::{DepthPoint, FitError, Grid, GridFit, from_grid};
-use storscope_types::Bytes;
-use storscope_types::design::drive::{CurveDesign, DriveDesign, MechanicalDesign, WriteCacheDesign};
+use storscope_types::design::drive::{CurveDesign, DriveDesign, FlashDesign, MechanicalDesign, WriteCacheDesign};
+use storscope_types::{Bytes, Nanos};
 
 fn catalogue(name: &str) -> DriveDesign {
     find(name).expect("the catalogue has it").design()
@@ -76,7 +76,7 @@ fn writes_faster_than_reads_mean_a_cache_and_slower_ones_a_settle() {
 #[test]
 fn writes_that_gain_with_depth_as_reads_do_go_into_no_cache() {
     let DriveDesign::Mechanical(truth) = catalogue("10k-sas") else { panic!("a mechanical drive") };
-    let settle = storscope_types::Nanos(400_000);
+    let settle = Nanos(400_000);
     let truth = MechanicalDesign { write_settle: settle, ..truth };
     let grid = measure(&DriveDesign::Mechanical(truth.clone()), &[1, 4, 16, 64], &[1, 4, 16, 64]);
     assert!(grid.writes[3].iops > 1.1 * grid.reads[0].iops, "many writes are faster than one read: {grid:?}");
@@ -108,6 +108,21 @@ fn a_known_flash_drive_is_found_again_and_a_limit_it_never_reached_is_not_known(
     let shallow = fit(&catalogue("sata-ssd"), &measure(&truth, &[1, 2], &[]));
     let limit = shallow.numbers.iter().find(|number| number.key == "commands_per_s").expect("it is listed");
     assert!(!limit.is_known, "{limit:?}");
+}
+
+#[test]
+fn writes_of_flash_that_rise_with_depth_tell_how_long_one_takes_to_be_accepted() {
+    let DriveDesign::Flash(like) = catalogue("nvme-ssd") else { panic!("a flash drive") };
+    let truth = FlashDesign { write_accept: Nanos(45_000), program: Nanos(700_000), ..like.clone() };
+    let depths = [1, 2, 4, 8, 16, 32];
+    let grid = measure(&DriveDesign::Flash(truth), &depths, &depths);
+    assert!(grid.writes[2].iops > 3.0 * grid.writes[0].iops, "the dies do not hold up few: {grid:?}");
+    let found = fit(&DriveDesign::Flash(like), &grid);
+    assert!((number(&found, "write_accept_ns") / 45e3 - 1.0).abs() < 0.05, "{:?}", found.numbers);
+    assert!((number(&found, "program_ns") / 7e5 - 1.0).abs() < 0.1, "{:?}", found.numbers);
+    for point in &found.writes {
+        assert!((point.fitted_per_s / point.measured_per_s - 1.0).abs() < 0.05, "{point:?}");
+    }
 }
 
 #[test]

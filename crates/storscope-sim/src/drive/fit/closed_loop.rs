@@ -7,6 +7,9 @@ use storscope_types::design::drive::DriveDesign;
 use crate::drive::variate::Random;
 use crate::drive::{Drive, DriveOp};
 
+/// Most writes that fill a buffer: of a large one, what comes little faster than it is emptied is not waited for.
+const MOST_FILLING: u32 = 50_000;
+
 /// Random requests of one size over the first part of a drive.
 #[derive(Debug, Clone, Copy)]
 pub struct ClosedLoop {
@@ -18,7 +21,7 @@ pub struct ClosedLoop {
     pub block: u32,
     /// Share of the drive that is used, from its first byte on.
     pub span_ratio: f64,
-    /// Requests that count. A fifth as many, and those that fill a write cache, go before them.
+    /// Requests that count. A fifth as many, and those that fill a write cache or a buffer, go before them.
     pub requests: u32,
 }
 
@@ -55,10 +58,21 @@ impl ClosedLoop {
         for tag in 0..self.qd {
             bench.submit(tag);
         }
-        bench.complete(self.requests / 5 + 5_000);
+        bench.complete(self.requests / 5 + 5_000 + self.filling(design));
         bench.forget();
         bench.complete(self.requests);
         bench.measured()
+    }
+
+    /// Writes until the buffer of flash is full, where they come an eighth faster than it is emptied.
+    fn filling(&self, design: &DriveDesign) -> u32 {
+        match (design, self.direction) {
+            (DriveDesign::Flash(flash), Direction::Write) => {
+                let writes_per_page = (flash.page.0 / u64::from(self.block)).clamp(1, 64) as u32;
+                flash.buffer_pages.saturating_mul(8 * writes_per_page).min(MOST_FILLING)
+            }
+            _ => 0,
+        }
     }
 }
 

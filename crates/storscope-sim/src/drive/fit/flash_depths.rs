@@ -2,6 +2,7 @@
 //!
 //! One outstanding read tells the time of a die, growth with depth how many work at once, the plateau what the controller
 //! passes. Steady writes tell the time to program, given how many pages move for each one written: only their product shows.
+//! Where more writes at a time get more done, few of them tell how long each takes to be accepted.
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
@@ -17,6 +18,8 @@ const DIES: [u32; 13] = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256];
 const EVALUATIONS: usize = 30;
 /// Growth with depth, as a power of it, below which the last depths are the plateau.
 const FLAT: f64 = 0.15;
+/// How much more the most writes at a time get done than the fewest for these to wait for the drive and not for its dies.
+const RISES: f64 = 1.2;
 /// Rounds of the secant that finds the time to program.
 const ROUNDS: u32 = 8;
 
@@ -27,22 +30,60 @@ pub fn with_reads(base: &FlashDesign, grid: &Grid, runs: &Runs) -> FlashDesign {
     best.map_or_else(|| base.clone(), |(design, _)| design)
 }
 
-/// The drive with the time to program that gives the mean of the writes.
+/// The drive with the time to program that gives the mean of the writes, and where they rise with depth also the time to
+/// accept each.
 pub fn with_writes(design: &FlashDesign, grid: &Grid, runs: &Runs) -> FlashDesign {
-    let (Some(wanted), Some(deepest)) = (geometric_mean(&grid.writes), grid.writes.last()) else {
+    let (Some(mean), Some(deepest)) = (geometric_mean(&grid.writes), grid.writes.last()) else {
         return design.clone();
     };
-    let with_program = |ns: f64| FlashDesign { program: Nanos(ns as u64), ..design.clone() };
+    if !shows_accept(grid) {
+        return with_program(design, deepest.qd, mean, runs);
+    }
+    let start = with_program(&with_accept(design, grid, runs), deepest.qd, deepest.iops, runs);
+    let drive = |point: &[f64]| FlashDesign {
+        write_accept: Nanos(point[0].exp().clamp(1.0, 1e9) as u64),
+        program: Nanos(point[1].exp().clamp(1e3, 1e9) as u64),
+        ..start.clone()
+    };
+    let cost = |point: &[f64]| {
+        let drive = DriveDesign::Flash(drive(point));
+        let rate = |qd: u32| runs.run(&drive, Direction::Write, qd, REQUESTS).iops;
+        grid.writes.iter().map(|point: &DepthPoint| (rate(point.qd) / point.iops).ln().powi(2)).sum::<f64>()
+    };
+    let begin = [start.write_accept, start.program].map(|time| (time.0.max(1) as f64).ln());
+    drive(&simplex::minimise(&begin, &[0.1, 0.1], EVALUATIONS, cost).point)
+}
+
+/// Whether writes rise with depth, so that the fewest tell how long the drive takes to accept one.
+pub fn shows_accept(grid: &Grid) -> bool {
+    let [first, .., last] = grid.writes.as_slice() else { return false };
+    last.iops > RISES * first.iops
+}
+
+/// The drive that accepts writes as quickly as the fewest at a time were done.
+fn with_accept(design: &FlashDesign, grid: &Grid, runs: &Runs) -> FlashDesign {
+    let Some(first) = grid.writes.first() else { return design.clone() };
+    // Dies that take no time: what is left is the way there.
+    let quick = FlashDesign { program: Nanos(1), write_amplification: 1.0, ..design.clone() };
+    let found = runs.run(&DriveDesign::Flash(quick), Direction::Write, first.qd, REQUESTS).iops;
+    let each_ns = |iops: f64| 1e9 * f64::from(first.qd) / iops;
+    let accept_ns = design.write_accept.0 as f64 + each_ns(first.iops) - each_ns(found);
+    FlashDesign { write_accept: Nanos(accept_ns.clamp(1.0, 1e9) as u64), ..design.clone() }
+}
+
+/// The drive with the time to program with which so many writes at a time are done at a rate.
+fn with_program(design: &FlashDesign, qd: u32, iops: f64, runs: &Runs) -> FlashDesign {
+    let with = |ns: f64| FlashDesign { program: Nanos(ns as u64), ..design.clone() };
     let mut program_ns = design.program.0 as f64;
     for _ in 0..ROUNDS {
-        let drive = DriveDesign::Flash(with_program(program_ns));
-        let found = runs.run(&drive, Direction::Write, deepest.qd, REQUESTS).iops;
+        let drive = DriveDesign::Flash(with(program_ns));
+        let found = runs.run(&drive, Direction::Write, qd, REQUESTS).iops;
         // Time over pages: what is too fast by a tenth must take a tenth longer, moves included.
         let moves = design.write_amplification;
         let page_ns = program_ns * moves + design.read.0 as f64 * (moves - 1.0);
-        program_ns = ((page_ns * found / wanted - design.read.0 as f64 * (moves - 1.0)) / moves).clamp(1e3, 1e9);
+        program_ns = ((page_ns * found / iops - design.read.0 as f64 * (moves - 1.0)) / moves).clamp(1e3, 1e9);
     }
-    with_program(program_ns)
+    with(program_ns)
 }
 
 /// Whether the last depths are as fast as the ones before.

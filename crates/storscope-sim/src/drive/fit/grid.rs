@@ -217,6 +217,7 @@ fn keys(design: &DriveDesign, grid: &Grid) -> Vec<(Direction, &'static str)> {
         DriveDesign::Flash(_) => {
             reads.extend(["read_ns", "dies", "commands_per_s"]);
             writes.push("program_ns");
+            writes.extend(flash_depths::shows_accept(grid).then_some("write_accept_ns"));
         }
         DriveDesign::Curve(_) => {}
     }
