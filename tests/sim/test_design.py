@@ -127,6 +127,8 @@ def test_the_line_of_a_key_that_says_the_same_is_one_of_the_schedule() -> None:
         ("[[at]]\ntime = 5 s\n", "2:8", 'stand in quotes: time = "5 s"'),
         ('[[at]]\ntime = "5 s"\ntime = "6 s"\n', "3:1", "each key once, found time again, after line 2"),
         ('[at]\ntime = "5 s"\n', "1", "[[at]]"),
+        ('at = [{ time = "5 s", cache_lost = "A" }]\n', "1", "under a line [[at]]"),
+        ("\nstream = []\n", "2", "under a line [[stream]]"),
     ],
 )
 def test_a_wrong_schedule_is_refused_with_its_line_and_key(text: str, place: str, said: str) -> None:
@@ -135,6 +137,19 @@ def test_a_wrong_schedule_is_refused_with_its_line_and_key(text: str, place: str
     message = raised.value.message()
     assert message.startswith(f"s.toml:{place}: expected")
     assert said in message
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("", "an empty file"), (" \n\n", "an empty file"), ("# later\n\n", "comments alone")]
+)
+def test_a_schedule_without_a_table_is_refused_since_nothing_would_change(text: str, found: str) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"^s.toml: expected tables \[\[at\]\] or \[\[stream\]\], found {found}\."
+    ) as raised:
+        read_schedule(text, "s.toml")
+    assert (
+        raised.value.hint == "Write what changes and when, or leave the schedule out: without a table nothing changes."
+    )
 
 
 @pytest.mark.parametrize(("value", "said"), [("9" * 5000, "thousands of digits"), ("[" * 5000, "nested less deeply")])

@@ -21,6 +21,7 @@ from storscope.sim.text_file import check_text, text_of
 
 _HEAD = re.compile(r"\s*\[")
 _STREAM = re.compile(r"\s*\[\[\s*stream\s*\]\]")
+_CHANGE = re.compile(r"\s*\[\[\s*[\"']?at[\"']?\s*\]\]")
 _KEYS = ("name", "start", "end")
 _TEXT = "the schedule"
 """Where the mistakes of one are that is no file."""
@@ -78,7 +79,8 @@ def read_schedule(text: str, where: str) -> Schedule:
 
 def _schedule(text: str, where: str) -> Schedule:
     tables = parsed_toml(text, where)
-    if not isinstance(tables.get("at", []), list):
+    changes = tables.get("at", [])
+    if not isinstance(changes, list) or ("at" in tables and not any(map(_CHANGE.match, text.split("\n")))):
         raise ConfigError(
             "tables [[at]]", "another form of it", where=_place(where, _line_of(text, "at")),
             hint="Each change has a table of its own, under a line [[at]].",
@@ -91,10 +93,17 @@ def _schedule(text: str, where: str) -> Schedule:
             place = _place(where, _line_of(text, key))
             raise ConfigError("tables [[at]] and [[stream]]", repr(key), where=place, hint=hint)
     streams = tables.get("stream", [])
-    if not isinstance(streams, list) or len(streams) != len(blocks):
+    is_told = "stream" in tables
+    if not isinstance(streams, list) or len(streams) != len(blocks) or is_told != bool(streams):
         raise ConfigError(
             "tables [[stream]]", "another form of it", where=_place(where, _line_of(text, "stream")),
             hint="Each stream has a table of its own, under a line [[stream]].",
+        )  # fmt: skip
+    if not changes and not streams:
+        found = "comments alone" if text.strip() else "an empty file" if where != _TEXT else "an empty text"
+        raise ConfigError(
+            "tables [[at]] or [[stream]]", found, where=where,
+            hint="Write what changes and when, or leave the schedule out: without a table nothing changes.",
         )  # fmt: skip
     lifetimes: dict[str, Lifetime] = {}
     for index, (stream, block) in enumerate(zip(streams, blocks, strict=True)):
