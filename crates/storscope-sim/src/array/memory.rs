@@ -99,7 +99,7 @@ impl Memory {
         let clean_limit = clean_bytes(design, array).div_ceil(page) as usize;
         let sorted = write.is_some_and(|write| write.order == DestageOrder::Address);
         let elevator = Elevator::new((0..groups.len()).map(|group| used_pages(group, volumes, page)), sorted);
-        let run = write.map_or(0, |write| write.run.0);
+        let run = write.map_or(0, |write| write.run().0);
         Self {
             directory: Directory::new(dirty_limit + clean_limit + 64, page, elevator.zones()),
             elevator,

@@ -331,6 +331,11 @@ fn what_would_have_no_effect_is_refused() {
             "[[at]]\ntime = \"1 s\"\nlimits_change = { volume = \"v\", limit = { io_unit = \"4k\" } }\n[[at]]",
             "limits_change.limit: expected iops, a bandwidth, or both, or a preset, found neither",
         ),
+        (
+            "write = { size",
+            "write = { placement = \"log\", run = \"1 MiB\", size",
+            "cache.write.run: expected nothing: a log (placement = \"log\") writes one full stripe at a time, found a run",
+        ),
         ("\"raid10\"", "\"raid5\"\ncopies = 3", "group[0].copies: expected nothing: only mirrors"),
         ("\"raid10\"", "\"raid5\"\nparity = 3", "group[0].parity: expected nothing: only raid6"),
         ("\"raid10\"", "\"raid10\"\ncopies = 5", "group[0].count: expected a multiple of 5, found 24"),

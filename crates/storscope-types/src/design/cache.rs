@@ -45,13 +45,23 @@ pub struct WriteBackDesign {
     /// Where destaged data goes.
     #[serde(default)]
     pub placement: Placement,
-    /// Which dirty data goes first.
+    /// Which dirty data goes first. Beside a log it does not shorten the ways of arms; it decides what leaves the memory
+    /// first, and so what is found dirty by the next write.
     #[serde(default)]
     pub order: DestageOrder,
     /// Most bytes that one destage puts in a row on a drive; at least a segment. 1 MiB where absent: an estimate, about
-    /// what a host sends a drive at a time (Linux: 1,280 KiB unless told otherwise, BLK_DEF_MAX_SECTORS).
-    #[serde(default = "one_mib", rename = "run_bytes")]
-    pub run: Bytes,
+    /// what a host sends a drive at a time (Linux: 1,280 KiB unless told otherwise, BLK_DEF_MAX_SECTORS). A log writes
+    /// one stripe at a time.
+    #[serde(default, rename = "run_bytes")]
+    pub run: Option<Bytes>,
+}
+
+impl WriteBackDesign {
+    /// Most bytes that one destage puts in a row on a drive.
+    #[must_use]
+    pub fn run(&self) -> Bytes {
+        self.run.unwrap_or(Bytes::from_kib(1_024))
+    }
 }
 
 /// Which dirty data is destaged first.
@@ -111,10 +121,6 @@ pub struct PrefetchDesign {
 
 fn sixteen_kib() -> Bytes {
     Bytes::from_kib(16)
-}
-
-fn one_mib() -> Bytes {
-    Bytes::from_kib(1_024)
 }
 
 fn tenth() -> f64 {

@@ -9,7 +9,7 @@ mod sizes;
 use std::collections::BTreeSet;
 
 use super::array::{ArrayDesign, ControllerDesign};
-use super::cache::CacheDesign;
+use super::cache::{CacheDesign, Placement};
 use super::link::LinkDesign;
 use crate::Bytes;
 
@@ -174,8 +174,11 @@ fn check_write_back(cache: &CacheDesign) -> Result<(), DesignFault> {
     // Mirroring halves what it holds.
     let copies = if write.mirrored { 2 } else { 1 };
     room(write.size, Bytes(cache.page.0 * copies), 8, "pages", "cache.write.size_bytes")?;
-    let run = write.run.0 as f64;
+    let run = write.run().0 as f64;
     within(run, 512.0, (64 << 20) as f64, "cache.write.run_bytes", "512 bytes to 64 MiB")?;
+    let takes_run = write.placement != Placement::Log;
+    let expected = "nothing: a log (placement = \"log\") writes one full stripe at a time";
+    require(takes_run || write.run.is_none(), "cache.write.run_bytes", expected, "a run")?;
     let (low, high) = (write.low_watermark, write.high_watermark);
     within(high, 0.0, 1.0, "cache.write.high_watermark", "a ratio from 0 to 1")?;
     within(low, 0.0, high, "cache.write.low_watermark", "a ratio, at most the high watermark")?;
