@@ -296,7 +296,7 @@ impl Array {
                 // A set that has too little left is given up before.
                 let mut missing = if map.copies() > 1 { 1 } else { map.data() };
                 let own = position_of_dead(group, stripe, task.dead);
-                for position in group.recovery_order(stripe).filter(|&position| Some(position) != own) {
+                for position in map.recovery_order(stripe).filter(|&position| Some(position) != own) {
                     if missing > 0 && read(position) {
                         missing -= 1;
                     }

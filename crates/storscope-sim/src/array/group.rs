@@ -118,21 +118,6 @@ impl Group {
         (self.count as usize + self.spares.len()) * self.destages_per_drive
     }
 
-    /// Positions of a stripe in the order in which they are read to compute one that is lost: data first, then parity, as
-    /// Linux md does. So the drives that are left out for having more parity than needed take turns.
-    pub fn recovery_order(&self, stripe: u64) -> impl Iterator<Item = u64> {
-        let (map, of_data) = (&self.map, self.map.width() - self.map.parity());
-        (0..map.width()).map(move |nth| {
-            if map.parity() == 0 {
-                nth
-            } else if nth < of_data {
-                map.position_of_data(stripe, nth)
-            } else {
-                map.position_of_parity(stripe, nth - of_data)
-            }
-        })
-    }
-
     /// The copy of a mirrored stripe whose turn it is. Each mirror has turns of its own: with common ones a sequential
     /// read over an even number of them would read the same copy of each forever.
     #[inline]

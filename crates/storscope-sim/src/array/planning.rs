@@ -144,7 +144,7 @@ impl Array {
         let group = &self.groups[group];
         let map = &group.map;
         let mut missing = if map.copies() > 1 { 1 } else { map.data() };
-        for position in group.recovery_order(piece.stripe) {
+        for position in map.recovery_order(piece.stripe) {
             if missing == 0 {
                 break;
             }
@@ -227,14 +227,14 @@ impl Array {
     fn write_stripe(&mut self, place: u32) {
         let (index, update) = self.update_of(place);
         let group = &self.groups[index];
+        let alive = |position| group.locate(update.stripe, position, 0).is_some();
         let kind = if group.degraded {
-            let alive = |position| group.locate(update.stripe, position, 0).is_some();
             update.choose(&group.map, group.parity_update, alive)
         } else {
             update.choose_intact(&group.map, group.parity_update)
         };
         let plan = &mut self.plan;
-        update.reads(&group.map, kind, |slice| plan_slice(group, &update, slice, plan));
+        update.reads(&group.map, kind, alive, |slice| plan_slice(group, &update, slice, plan));
         let job = &mut self.jobs[place];
         job.extra = update.parity_bytes(&group.map, kind);
         if group.degraded {

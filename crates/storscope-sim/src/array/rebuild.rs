@@ -108,7 +108,7 @@ impl Group {
     fn plan_recovery_of_unit(&self, unit: &Unit, plan: &mut Vec<PlannedOp>) -> bool {
         let before = plan.len();
         let mut missing = if self.map.copies() > 1 { 1 } else { self.map.data() };
-        for position in self.recovery_order(unit.stripe).filter(|&position| position != unit.position) {
+        for position in self.map.recovery_order(unit.stripe).filter(|&position| position != unit.position) {
             if missing == 0 {
                 break;
             }

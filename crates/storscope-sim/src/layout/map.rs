@@ -303,6 +303,21 @@ impl Map {
         self.turn(self.first_parity(stripe) + index)
     }
 
+    /// Positions of a stripe in the order in which they are read to compute one that is lost: data first, then parity, as
+    /// Linux md does. So the drives that are left out for having more parity than needed take turns.
+    pub fn recovery_order(&self, stripe: u64) -> impl Iterator<Item = u64> {
+        let of_data = self.width() - self.parity();
+        (0..self.width()).map(move |nth| {
+            if self.parity() == 0 {
+                nth
+            } else if nth < of_data {
+                self.position_of_data(stripe, nth)
+            } else {
+                self.position_of_parity(stripe, nth - of_data)
+            }
+        })
+    }
+
     #[inline]
     fn first_parity(&self, stripe: u64) -> u64 {
         self.width.value() - 1 - self.width.split(self.row(stripe)).1

@@ -29,8 +29,8 @@ pub enum UpdateKind {
     ReadModifyWrite,
     /// From the data that is not written.
     ReconstructWrite,
-    /// From all that is left: the stripe has lost what is partly written.
-    ReadAll,
+    /// From as much of what is left as computes the rest: the stripe has lost what is partly written.
+    Recover,
     /// No parity is left to update.
     NoParity,
 }
@@ -175,7 +175,7 @@ impl Update {
         match (modify_sound, reconstruct_sound) {
             (true, sound) if prefers_modify || !sound => UpdateKind::ReadModifyWrite,
             (_, true) => UpdateKind::ReconstructWrite,
-            (_, false) => UpdateKind::ReadAll,
+            (_, false) => UpdateKind::Recover,
         }
     }
 
@@ -192,8 +192,9 @@ impl Update {
         (count, sound)
     }
 
-    /// What has to be read first. Slices on positions that are not alive are emitted as well.
-    pub fn reads(&self, map: &Map, kind: UpdateKind, mut emit: impl FnMut(Slice)) {
+    /// What has to be read first, with `alive` telling which positions can be used. Slices on others are emitted as well, but
+    /// where what is lost is computed: from as many segments as a stripe has data.
+    pub fn reads(&self, map: &Map, kind: UpdateKind, alive: impl Fn(u64) -> bool, mut emit: impl FnMut(Slice)) {
         match kind {
             UpdateKind::FullStripe | UpdateKind::NoParity => {}
             UpdateKind::ReadModifyWrite => {
@@ -201,9 +202,10 @@ impl Update {
                 self.parity(map, &mut emit);
             }
             UpdateKind::ReconstructWrite => self.other_data(map, emit),
-            UpdateKind::ReadAll => {
+            UpdateKind::Recover => {
                 for (start, end) in self.changed(map).into_iter().filter(|range| range.0 < range.1) {
-                    (0..map.width()).for_each(|position| emit(Slice { position, start, end }));
+                    let left = map.recovery_order(self.stripe).filter(|&position| alive(position));
+                    left.take(map.data() as usize).for_each(|position| emit(Slice { position, start, end }));
                 }
             }
         }
@@ -217,7 +219,7 @@ impl Update {
             return 2 * (self.end - self.start) + parity * map.parity();
         }
         let mut bytes = if kind == UpdateKind::NoParity { 0 } else { self.end - self.start };
-        self.reads(map, kind, |slice| bytes += slice.end - slice.start);
+        self.reads(map, kind, |_| true, |slice| bytes += slice.end - slice.start);
         bytes
     }
 }

@@ -44,6 +44,20 @@ fn a_degraded_write_keeps_the_stripe_consistent() {
     assert_eq!(operations(&failed(raid5(), &[0]), Io::write(SEGMENT, SEGMENT)).0, [2, 2]);
 }
 
+/// What the written segments had is computed from as many others as a stripe has data, also where more parity is left.
+#[test]
+fn a_degraded_write_reads_no_more_than_computes_what_is_lost() {
+    // Eight of data and three of parity: the third stripe has its data on drives 0 to 7.
+    let triple = json!({"count": 11, "layout": "raid6", "parity": 3, "segment_bytes": SEGMENT});
+    let start = 2 * 8 * SEGMENT;
+    assert_eq!(operations(&failed(triple.clone(), &[0, 1]), Io::write(start, 4 * KIB)).0, [8, 3]);
+    assert_eq!(operations(&failed(triple, &[0, 1, 2]), Io::write(start, 4 * KIB)).0, [8, 3]);
+    // Six of data and two of parity: the second stripe has its data on drives 0 to 5. Half of the lost segment is written.
+    let double = json!({"count": 8, "layout": "raid6", "segment_bytes": SEGMENT});
+    let start = 6 * SEGMENT + SEGMENT / 2;
+    assert_eq!(operations(&failed(double, &[0]), Io::write(start, SEGMENT / 2 + SEGMENT)).0, [6, 3]);
+}
+
 #[test]
 fn a_write_whose_parity_is_lost_reads_nothing() {
     let mut array = array(&failed(raid5(), &[4]), 1);

@@ -125,7 +125,7 @@ proptest! {
         let kind = update.choose_intact(&map, policy);
         prop_assert_eq!(kind, update.choose(&map, policy, |_| true));
         let mut read = 0;
-        update.reads(&map, kind, |slice| read += slice.end - slice.start);
+        update.reads(&map, kind, |_| true, |slice| read += slice.end - slice.start);
         let written = if kind == UpdateKind::NoParity { 0 } else { update.end - update.start };
         prop_assert_eq!(update.parity_bytes(&map, kind), read + written);
     }
