@@ -14,7 +14,8 @@ from storscope.sim.design import Design
 from storscope.sim.rate_limits import allowed_words
 
 _NAMED_AT_MOST = 4
-_WORK = {"rebuild": "rebuild", "restripe": "restriping", "scrub": "scrub"}
+WORK_WORDS = {"rebuild": "rebuild", "restripe": "restriping", "scrub": "scrub"}
+"""Background work by its kind."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _with_volumes(names: Sequence[str], words: str) -> str:
 
 def _task(form: Mapping[str, Any]) -> str:
     of = f" of {form['drive']}" if form["drive"] else f" of {form['group']}"
-    return f"{_WORK[form['work']]} {form['task']!r}{of}" if form["task"] != form["work"] else f"{form['task']}{of}"
+    return f"{WORK_WORDS[form['work']]} {form['task']!r}{of}" if form["task"] != form["work"] else f"{form['task']}{of}"
 
 
 _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {

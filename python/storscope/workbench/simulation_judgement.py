@@ -24,6 +24,7 @@ from storscope.sim.replay import TracePlan
 from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.takeovers import Silence
+from storscope.workbench.first_change import later_words
 
 LONGER = "Simulate longer, with --duration"
 _NEVER = "No longer run lets it settle, since the load is too much"
@@ -56,7 +57,7 @@ def judge(
         estimates = {name: one.without_interval for name, one in estimates.items()}
     return Judgement(
         figure.name, from_ns, samples.end_ns, _start(kept, changes_ns), ended, estimates,
-        _doubts_of_level(kept, changes_ns, full, longer, is_overloaded=is_overloaded),
+        _doubts_of_level(kept, phases, full, longer, is_overloaded=is_overloaded),
     )  # fmt: skip
 
 
@@ -84,12 +85,13 @@ def _start(kept: Settled, changes_ns: int | None) -> str:
 
 
 def _doubts_of_level(
-    kept: Settled, changes_ns: int | None, full: str, longer: str, *, is_overloaded: bool
+    kept: Settled, phases: Sequence[Phase], full: str, longer: str, *, is_overloaded: bool
 ) -> tuple[str, ...]:
     if kept.start.is_too_short:
         return ()
+    changes_ns = first_change_ns(phases)
     if changes_ns is not None:
-        longer, is_overloaded = "Let the first change come later", False
+        longer, is_overloaded = later_words(phases), False
     if not kept.is_settled:
         figure = kept.start.figure
         assert figure is not None  # it is what moved
