@@ -133,6 +133,8 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "cache_lost": _cache_lost,
     "cache_restored": lambda form: f"controller {form['controller']} has its write cache again",
+    "flash_cache_lost": lambda form: f"host {form['host']} loses its flash cache: its reads go to the array",
+    "flash_cache_restored": lambda form: f"host {form['host']} has its flash cache again, empty",
     "controller_failed": _controller_failed,
     "controller_replaced": lambda form: (
         f"controller {form['to']} has taken over from controller {form['controller']}: what waited for that goes on"
@@ -227,6 +229,8 @@ def _asked(kind: str, value: Any) -> str:
     words = {
         "cache_lost": "controller {} loses its write cache",
         "cache_restored": "controller {} has its write cache again",
+        "flash_cache_lost": "host {} loses its flash cache",
+        "flash_cache_restored": "host {} has its flash cache again",
         "controller_returns": "controller {} works again",
         "background_starts": "{} starts", "background_stops": "{} stops",
     }  # fmt: skip

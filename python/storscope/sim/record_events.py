@@ -54,6 +54,8 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
         return _of_volume(system, form)
     if kind in ("credits_spent", "limit_changed"):
         return _of_limit(system, form)
+    if "host" in form:
+        return EntityRef(system, "array", system), _LOGGED, {"host": form["host"]}
     if "controller" in form:
         return _of_controller(system, form)
     names = {"task_started": "rebuild_started", "task_finished": "rebuild_finished"}

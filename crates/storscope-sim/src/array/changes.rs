@@ -16,6 +16,8 @@ pub enum Change {
     DriveFails(usize, u32),
     /// A controller's volumes are written through, or no longer.
     CacheLost(usize, bool),
+    /// The flash caches of a host are gone, or back.
+    FlashCacheLost(String, bool),
     /// A controller fails, and I/Os sent to it wait so long.
     ControllerFails(usize, Nanos),
     /// They have waited so long, and go to another one.
@@ -72,6 +74,8 @@ fn resolve(design: &ArrayDesign, change: &ChangeDesign) -> Option<Change> {
     }
     (controller(&change.cache_lost).map(|index| Change::CacheLost(index, true)))
         .or_else(|| controller(&change.cache_restored).map(|index| Change::CacheLost(index, false)))
+        .or_else(|| change.flash_cache_lost.clone().map(|host| Change::FlashCacheLost(host, true)))
+        .or_else(|| change.flash_cache_restored.clone().map(|host| Change::FlashCacheLost(host, false)))
         .or_else(|| controller(&change.controller_returns).map(Change::ControllerReturns))
         .or_else(|| task(&change.background_starts).map(|index| Change::Background(index, true)))
         .or_else(|| task(&change.background_stops).map(|index| Change::Background(index, false)))
@@ -105,6 +109,7 @@ impl Array {
         match *change {
             Change::DriveFails(group, drive) => self.fail_drive(group, drive),
             Change::CacheLost(controller, lost) => self.lose_cache(controller, lost),
+            Change::FlashCacheLost(ref host, lost) => self.lose_flash_of(host, lost),
             Change::ControllerFails(controller, takeover) => {
                 self.fail_controller(controller, self.now.saturating_add(takeover));
             }

@@ -5,6 +5,9 @@
 //!
 //! Requests are served side by side as far as the flash does, and then share one path for their bytes.
 //!
+//! What a host loses with its flash is only in the way of reads: writes went through. Until it is back, all of them go to the
+//! array, and then it is empty. A read that the flash has begun to answer it still answers.
+//!
 //! A block takes its room as a whole, but what of it is there is known in 32 parts: a read smaller than a block is kept
 //! as it is, and nothing more is read from the array for it. So does Linux bcache, which keeps extents of sectors in
 //! write-through mode (Documentation/admin-guide/bcache.rst). Others differ: dm-cache copies whole blocks when it promotes
@@ -16,8 +19,10 @@ use storscope_types::design::FlashCacheDesign;
 use super::Array;
 use super::account::Part;
 use super::controller::Link;
+use super::happening::{NoEffect, What};
 use super::job::Stage;
 use super::report::FlashReport;
+use super::target::Target;
 use crate::cache::{Directory, State};
 use crate::kernel::NONE;
 
@@ -30,6 +35,8 @@ pub struct Flash {
     write: Nanos,
     /// The way of all bytes, if it has a limit.
     transfers: Option<Link>,
+    /// Whether it is gone.
+    is_lost: bool,
     /// Reads, and those answered from flash.
     pub reads: u64,
     /// See `reads`.
@@ -46,6 +53,7 @@ impl Flash {
             read: design.read,
             write: design.write,
             transfers,
+            is_lost: false,
             reads: 0,
             hits: 0,
         }
@@ -60,7 +68,14 @@ impl Flash {
             used_blocks: self.directory.used() as u64,
             blocks: self.directory.room() as u64,
             block_bytes: self.directory.page_bytes(),
+            is_lost: self.is_lost,
         }
+    }
+
+    /// It is gone with what it held, or back.
+    fn lose(&mut self, lost: bool) {
+        self.is_lost = lost;
+        self.directory.forget_clean(|_| true);
     }
 
     fn hit(&mut self, offset: u64, length: u64) -> bool {
@@ -84,6 +99,9 @@ impl Flash {
 
     /// Keeps what was read or written. Returns whether anything was put there.
     fn keep(&mut self, offset: u64, length: u64) -> bool {
+        if self.is_lost {
+            return false;
+        }
         let mut kept = false;
         for page in self.directory.pages_of(offset, length) {
             let units = self.directory.whole_units(page, offset, length);
@@ -134,6 +152,21 @@ impl Array {
         match target.flash.as_ref().and_then(|flash| flash.transfers) {
             Some(link) => self.cross(place, link, length, Part::HostFlash, Stage::FlashHit),
             None => self.finish(place),
+        }
+    }
+
+    /// The flash caches of a host are gone, or back.
+    pub(super) fn lose_flash_of(&mut self, host: &str, lost: bool) {
+        let of_host = |target: &&mut Target| target.host == host;
+        let mut flash = self.targets.iter_mut().filter(of_host).filter_map(|target| target.flash.as_mut());
+        let is_so = flash.all(|flash| flash.is_lost == lost);
+        let (host_name, reason) = (host.to_owned(), is_so.then_some(NoEffect::AlreadySo));
+        let what =
+            if lost { What::FlashCacheLost { host: host_name } } else { What::FlashCacheRestored { host: host_name } };
+        self.happened(true, what, reason);
+        if !is_so {
+            let flash = self.targets.iter_mut().filter(of_host).filter_map(|target| target.flash.as_mut());
+            flash.for_each(|flash| flash.lose(lost));
         }
     }
 

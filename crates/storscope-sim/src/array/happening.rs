@@ -68,6 +68,16 @@ pub enum What {
         /// The controller.
         controller: String,
     },
+    /// The flash caches of a host are gone, with what they held.
+    FlashCacheLost {
+        /// The host.
+        host: String,
+    },
+    /// They are back, and empty.
+    FlashCacheRestored {
+        /// The host.
+        host: String,
+    },
     /// A controller failed; another one takes over.
     ControllerFailed {
         /// The controller.

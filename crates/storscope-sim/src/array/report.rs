@@ -126,6 +126,8 @@ pub struct FlashReport {
     pub blocks: u64,
     /// Bytes of a block.
     pub block_bytes: u64,
+    /// Whether the host has lost it, at the end.
+    pub is_lost: bool,
 }
 
 /// What a component is.

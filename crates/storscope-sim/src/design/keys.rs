@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 79] = [
+const WORDS: [(&str, &[&str]); 81] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -117,6 +117,8 @@ const WORDS: [(&str, &[&str]); 79] = [
         "controller_fails",
         &["controller_failure", "controller_fail", "fail_controller", "sp_fails", "node_fails", "failover"],
     ),
+    ("flash_cache_lost", &["flash_lost", "flash_fails", "flash_cache_fails", "host_cache_lost", "ssd_cache_lost"]),
+    ("flash_cache_restored", &["flash_restored", "flash_returns", "flash_cache_returns", "host_cache_restored"]),
     ("controller_returns", &["controller_return", "controller_restored", "controller_back", "failback", "sp_returns"]),
     ("takeover", &["failover", "failover_time", "takeover_time", "takes", "after", "delay", "duration"]),
     ("index", &["drive", "disk", "number", "slot"]),

@@ -10,7 +10,7 @@ use super::error::DesignError;
 use super::quantity::{Dimension, parse};
 
 /// Keys whose values are names: text that looks like a quantity stays text there.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 18] = [
     "name",
     "source",
     "drive",
@@ -21,6 +21,8 @@ const NAMES: [&str; 16] = [
     "to",
     "cache_lost",
     "cache_restored",
+    "flash_cache_lost",
+    "flash_cache_restored",
     "controller",
     "controller_returns",
     "background_starts",

@@ -49,6 +49,8 @@ fn designs() -> impl Strategy<Value = Value> {
             if fails {
                 changes.push(json!({"time_ns": 300 * MS, "drive_fails": {"group": "g", "index": 1}}));
                 changes.push(json!({"time_ns": 900 * MS, "cache_lost": "a"}));
+                changes.push(json!({"time_ns": 400 * MS, "flash_cache_lost": "h"}));
+                changes.push(json!({"time_ns": 600 * MS, "flash_cache_restored": "h"}));
             }
             if is_taken_over {
                 let failure = json!({"controller": "b", "takeover_ns": 150 * MS});

@@ -18,6 +18,7 @@ mod drive_fit;
 mod drive_laws;
 mod drive_measured;
 mod failures;
+mod flash_cache_lost;
 mod flash_laws;
 mod flash_log;
 mod flushes;

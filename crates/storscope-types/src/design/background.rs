@@ -60,6 +60,12 @@ pub struct ChangeDesign {
     /// They are cached again.
     #[serde(default)]
     pub cache_restored: Option<String>,
+    /// The flash caches of this host are gone, with what they held: its reads go to the array.
+    #[serde(default)]
+    pub flash_cache_lost: Option<String>,
+    /// They are back, and empty.
+    #[serde(default)]
+    pub flash_cache_restored: Option<String>,
     /// A controller fails: another one takes over its volumes.
     #[serde(default)]
     pub controller_fails: Option<ControllerFailure>,

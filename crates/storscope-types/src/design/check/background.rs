@@ -6,7 +6,7 @@ use super::paths::{DesignFault, require, within};
 use super::rate_limits::check_limits;
 use super::{check_rate, known, unique};
 use crate::Bytes;
-use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign, Layout, LimitsChange};
+use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign, HostDesign, Layout, LimitsChange};
 
 impl ArrayDesign {
     pub(super) fn check_background(&self) -> Result<(), DesignFault> {
@@ -83,6 +83,8 @@ impl ArrayDesign {
             change.drive_fails.is_some(),
             change.cache_lost.is_some(),
             change.cache_restored.is_some(),
+            change.flash_cache_lost.is_some(),
+            change.flash_cache_restored.is_some(),
             change.controller_fails.is_some(),
             change.controller_returns.is_some(),
             change.volume_moves.is_some(),
@@ -91,8 +93,8 @@ impl ArrayDesign {
             change.background_stops.is_some(),
         ];
         let count = given.iter().filter(|&&given| given).count();
-        let expected = "one of drive_fails, cache_lost, cache_restored, controller_fails, controller_returns, \
-                        volume_moves, limits_change, background_starts, background_stops";
+        let expected = "one of drive_fails, cache_lost, cache_restored, flash_cache_lost, flash_cache_restored, \
+                        controller_fails, controller_returns, volume_moves, limits_change, background_starts, background_stops";
         let found = if count == 0 { "none of them".to_owned() } else { format!("{count} of them") };
         require(count == 1, path, expected, &found)?;
         self.check_names(change, path)
@@ -120,6 +122,14 @@ impl ArrayDesign {
             (&change.controller_returns, "controller_returns"),
         ] {
             name.as_ref().map_or(Ok(()), |name| self.known_controller(name, &format!("{path}.{key}")))?;
+        }
+        let has_flash = |host: &&HostDesign| host.volumes.iter().any(|one| one.flash_cache.is_some());
+        let hosts = || self.hosts.iter().filter(has_flash).map(|host| host.name.as_str());
+        for (name, key) in
+            [(&change.flash_cache_lost, "flash_cache_lost"), (&change.flash_cache_restored, "flash_cache_restored")]
+        {
+            let path = format!("{path}.{key}");
+            name.as_ref().map_or(Ok(()), |name| known(name, hosts(), &path, "host with a flash_cache"))?;
         }
         let tasks = || self.background.iter().map(|task| task.name.as_str());
         for (name, key) in
