@@ -442,6 +442,16 @@ def test_where_the_time_goes_is_named_if_it_is_not_at_what_is_used_most() -> Non
     assert "both count" not in full + there
 
 
+def test_what_is_full_for_other_ios_than_those_of_the_most_used_is_named_too() -> None:
+    """A controller is used to the full by one host, and the limit of another one holds nearly all I/Os."""
+    limit = _component("rate_limit", "host b", 0.999) | {"allowed": "1,000 IOPS"}
+    words = _words([_component("controller", "A", 1.0), limit], {"controller_queue": 7.0, "rate_limit": 93.0})
+    assert words.endswith(
+        "7 % of their time there. They spend 93 % of it at the rate limit of host b (1,000 IOPS), which is used to "
+        "99.9 %: both count."
+    )
+
+
 def test_flash_behind_a_controller_gains_little_from_a_faster_one() -> None:
     work = Workload("w", (Stream(Mix((AccessSpec(8192, read_share=0.7),)), Closed(64), name="w"),))
 

@@ -19,7 +19,8 @@ from storscope.sim.used import FULL, NAMED_AT_MOST, Used, is_near, listed, used_
 from storscope.sim.volume_time import BEFORE_SENDING, MUCH, VolumeTime
 
 _BEYOND_DOUBT = 0.95
-"""Used for less, and with little of the time of I/Os, a component is not all that counts."""
+"""Used for less, and with little of the time of I/Os, a component is not all that counts; used for more, it may be that
+of some I/Os alone."""
 _MOSTLY = 0.5
 """Share of what reads wait in flash that makes what its dies do for writes its cause."""
 _PARTS_OF = {
@@ -299,8 +300,8 @@ def _full(
             f"{_used_words(alike)} and {_no_faster(alike, top)}: I/Os wait for room in it "
             f"{format_ratio(room_share)} of their time{when.removesuffix(',')}."
         ) + (f" Another {format_ratio(share)} they spend {there}{beside}." if share >= MUCH else "")
-    if share < MUCH and top.ratio < _BEYOND_DOUBT:
-        words += _elsewhere(used, shares)
+    if share < MUCH:
+        words += _elsewhere(used, shares, 0.0 if top.ratio < _BEYOND_DOUBT else FULL)
     if limit_share >= MUCH:
         named, _ = binding_words(limits, NAMED_AT_MOST)
         lets = "lets" if len(limits) == 1 else "let"
@@ -364,11 +365,15 @@ def _is_plural(alike: Sequence[Used]) -> bool:
     return len(alike) > 1 or alike[0].is_many
 
 
-def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
-    """Where I/Os spend much of their time, if it is at components of another kind than the most used one."""
+def _elsewhere(used: Sequence[Used], shares: Mapping[str, float], least: float) -> str:
+    """Where I/Os spend much of their time, if it is at components of another kind than the most used one.
+
+    These have to be used to `least`: beside one that is used to the full beyond doubt only what is full, too, counts,
+    for other I/Os than those that meet the first.
+    """
     others = [one for one in used if one.kind != used[0].kind]
     most = max(others, key=lambda one: _share_at(one.kind, shares), default=None)
-    if most is None or _share_at(most.kind, shares) < MUCH:
+    if most is None or _share_at(most.kind, shares) < MUCH or most.ratio < least:
         return ""
     kind = [one.words for one in others if one.kind == most.kind]
     which = "which" if len(kind) == 1 else f"of which {most.words}"
