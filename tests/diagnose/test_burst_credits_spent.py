@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.rules._asked_words import rate_words
 from storscope.diagnose.rules.burst_credits_spent import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
@@ -272,3 +273,8 @@ def test_credits_are_the_area_above_the_base(
     finding = only_finding(judge(RULE, case_of(tmp_path_factory.mktemp("law"), sdb=seen)))
     assert finding.numbers["before_s"] == pytest.approx(lasts_s, abs=30)
     assert finding.numbers["credits_count"] == pytest.approx(limits.credits, rel=0.1)
+
+
+def test_bytes_above_a_thousand_mib_a_second_have_no_exponent() -> None:
+    assert rate_words("bytes", 1.15e9) == "1.15 GB/s (1,100 MiB/s)"
+    assert rate_words("bytes", 131.072e6) == "131 MB/s (125 MiB/s)"

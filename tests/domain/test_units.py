@@ -1,4 +1,4 @@
-"""How numbers enter: durations as people write them."""
+"""How numbers enter: durations as people write them; and how rounded ones leave."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storscope.domain.units import NS_PER_S, ns_from_text
+from storscope.domain.units import NS_PER_S, format_rounded, ns_from_text
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,11 @@ def test_what_is_no_duration_is_told_what_one_looks_like(text: str) -> None:
 def test_units_that_come_twice_or_after_a_smaller_one_are_a_slip(text: str) -> None:
     with pytest.raises(ValueError, match="each unit of a duration once, the larger first, as in 1h30m, found "):
         ns_from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.1234, "0.123"), (32.04, "32"), (499.2, "499"), (999.7, "1,000"), (1_097.4, "1,100"), (12_345.6, "12,300")],
+)
+def test_a_rounded_number_has_no_exponent(number: float, text: str) -> None:
+    assert format_rounded(number) == text

@@ -174,6 +174,11 @@ def format_count(count: float | None) -> str:
     return f"{count:,.0f}" if count == round(count) else _three_digits(count)
 
 
+def format_rounded(count: float) -> str:
+    """A number of three significant digits at most, without an exponent: '0.123', '32', '499', '1,100'."""
+    return format_count(float(f"{count:.3g}"))
+
+
 def format_time(time_ns: int | None, zero_ns: int | None = None) -> str:
     """An instant in UTC to the second: '2026-11-21 02:30:05Z'. Absent is a dash.
 

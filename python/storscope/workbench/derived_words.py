@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from storscope.bench.workloads.loss import LossList
-from storscope.domain.units import format_bytes, format_duration, format_ratio, format_span, format_time
+from storscope.domain.units import format_bytes, format_duration, format_ratio, format_rounded, format_span, format_time
 from storscope.workbench.held_loads import HeldLoad
 from storscope.workbench.measured_loads import MeasuredLoad, MeasuredLoads
 
@@ -138,7 +138,8 @@ def _row(load: MeasuredLoad, zero_ns: int | None) -> tuple[str, ...]:
     return (
         one_line(load.label), f"{load.ops_per_s:,.1f} /s", f"{load.busiest_per_s:,.1f} /s",
         format_time(load.busiest_ns, zero_ns), format_ratio(load.read_share), format_bytes(load.read_bytes),
-        format_bytes(load.write_bytes), format_duration(load.latency_ns), "–" if number is None else f"{number:,.3g}",
+        format_bytes(load.write_bytes), format_duration(load.latency_ns),
+        "–" if number is None else format_rounded(number),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import UsageError
 from storscope.domain.load import Closed, Load, Open, ThinkTime
-from storscope.domain.units import KIB, NS_PER_S, NS_PER_US, SECTOR_BYTES, format_duration
+from storscope.domain.units import KIB, NS_PER_S, NS_PER_US, SECTOR_BYTES, format_duration, format_rounded
 from storscope.domain.workload import Stream, Workload
 from storscope.workbench.derived_words import Assumed, comment, held_back, not_taken, one_line, source, untold
 from storscope.workbench.held_loads import HeldLoad, held_of
@@ -178,5 +178,7 @@ def _asked(load: MeasuredLoad, losses: LossList, *, is_closed: bool) -> tuple[Lo
     users = math.ceil(number)
     think_ns = round((users - number) / load.ops_per_s * NS_PER_S / NS_PER_US) * NS_PER_US
     asked = f"{users} outstanding with {format_duration(think_ns)} of think time"
-    losses.approximated(load.label, "outstanding", f"{number:.3g} in flight, written as {asked}, which keeps the rate")
+    losses.approximated(
+        load.label, "outstanding", f"{format_rounded(number)} in flight, written as {asked}, which keeps the rate"
+    )
     return Closed(users), ThinkTime(think_ns)

@@ -10,7 +10,7 @@ from storscope.diagnose.rules._entities import counted
 from storscope.diagnose.rules._intervals import median
 from storscope.diagnose.rules._load import kind_word, named
 from storscope.domain.entity import EntityRef
-from storscope.domain.units import MIB, format_bandwidth, format_count, format_rate
+from storscope.domain.units import MIB, format_bandwidth, format_count, format_rate, format_rounded
 
 
 def subject_words(case: Case, asked: Asked) -> str:
@@ -48,7 +48,9 @@ def rate_words(measure: str, per_s: float) -> str:
     """A rate of 'ops' or 'bytes'; of bytes as links are sold, and as AWS sells it."""
     if measure == "ops":
         return format_rate(per_s)
-    return f"{format_bandwidth(per_s)} ({per_s / MIB:,.3g} MiB/s)" if per_s >= MIB else format_bandwidth(per_s)
+    return (
+        f"{format_bandwidth(per_s)} ({format_rounded(per_s / MIB)} MiB/s)" if per_s >= MIB else format_bandwidth(per_s)
+    )
 
 
 def flight_words(number: float) -> str:

@@ -14,10 +14,10 @@ from storscope.domain.units import (
     NS_PER_S,
     format_bandwidth,
     format_bytes,
-    format_count,
     format_duration,
     format_rate,
     format_ratio,
+    format_rounded,
     format_span,
 )
 
@@ -79,11 +79,7 @@ def balance_words(case: Case, spent: AtFall | None) -> str:
 
 def credit_words(fall: Fall, spent: AtFall | None) -> str:
     """How much was done above the lower rate, and how long it takes to earn that again."""
-    done = (
-        format_count(float(f"{fall.credits:.3g}")) + " operations"
-        if fall.measure == "ops"
-        else format_bytes(fall.credits)
-    )
+    done = format_rounded(fall.credits) + " operations" if fall.measure == "ops" else format_bytes(fall.credits)
     if spent is None and fall.is_of_writes and not documented(fall):
         return f"Above the lower rate {done} were written in that time: so much a cache, or an SSD's quick cells, took."
     if_so = "if these were credits, they come back" if spent is None else "they come back"

@@ -32,6 +32,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, listed, observed
 from storscope.diagnose.rules._little import NEEDS, Comparison, comparisons, unit_factor
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_rounded
 
 _NAME = "littles-law"
 
@@ -73,9 +74,10 @@ def _finding(case: Case, compared: list[Comparison]) -> Finding:
         confidence=0.75,
         title=f"Counters of {counted(len(compared), worst.entity.kind)} of {worst.entity.system} contradict each other",
         summary=(
-            f"On {case.label(worst.entity)} operations x latency gives {worst.in_flight:.3g} in flight, the counter "
-            f"says {worst.depth:.3g}: a ratio of {worst.ratio.estimate:.2f} (95 % interval {worst.ratio.low:.2f} to "
-            f"{worst.ratio.high:.2f}, {worst.samples:,} intervals). Concerned: {listed(case, entities)}."
+            f"On {case.label(worst.entity)} operations x latency gives {format_rounded(worst.in_flight)} in flight, "
+            f"the counter says {format_rounded(worst.depth)}: a ratio of {worst.ratio.estimate:.2f} (95 % interval "
+            f"{worst.ratio.low:.2f} to {worst.ratio.high:.2f}, {worst.samples:,} intervals). "
+            f"Concerned: {listed(case, entities)}."
         ),
         why="Findings that rest on these counters may be wrong; treat them as doubtful until one counter is ruled out.",
         innocent=(
