@@ -229,6 +229,20 @@ def test_a_rebuild_beside_hosts_is_told_with_what_bounds_them() -> None:
     assert "Without a `rate`" not in limited
 
 
+def test_work_behind_the_wait_for_a_place_or_the_cache_is_told_and_only_while_it_runs() -> None:
+    """Hosts wait before their limit, or for room, because of drives that a scrub has, too. What it began ends later."""
+    text = _DESIGN.format(links="", cost="20 us", host="", lun=", queue_limit = 4").replace("count = 32", "count = 4")
+    work = '[[background]]\nname = "check"\nkind = "scrub"\ngroup = "pool"\nstart = "10s"\noutstanding = 4\n'
+    stops = '[[at]]\ntime = "20s"\nbackground_stops = "check"\n'
+    reads = Workload("reads", (Stream(Mix((AccessSpec(8192),)), Closed(64), name="reads"),))
+    writes = Workload("writes", (Stream(Mix((AccessSpec(8192, read_share=0.0),)), Closed(64), name="writes"),))
+    cached = text.replace(", queue_limit = 4", "") + '[cache]\nwrite = { size = "4 MiB" }\n'
+    for design, load in ((text, reads), (cached, writes)):
+        plan = plan_of(read_design(design + work, "a.toml", read_schedule(stops, "s.toml")), load, duration="30s")
+        told = [bound.background for _, bound in simulate(plan, started_ns=0).bounds]
+        assert told == [None, "scrub 'check'", None]
+
+
 def test_a_closed_loop_is_said_to_leave_more_to_work_without_a_rate() -> None:
     """Work takes its turn at drives as hosts do, so that these do less beside it: it has more than what they left."""
     text = _DESIGN.format(links="", cost="20 us", host="", lun="").replace("count = 32", "count = 4")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
-from storscope.sim.queue_limits import Binding, binding, binding_of, binding_words
+from storscope.sim.queue_limits import PART_OF_LIMIT, Binding, binding, binding_of, binding_words
 from storscope.sim.time_parts import part_words
 from storscope.sim.used import FULL, NAMED_AT_MOST, Used, is_near, listed, used_components, works
 from storscope.sim.volume_time import BEFORE_SENDING, MUCH, VolumeTime
@@ -103,7 +103,7 @@ def bottleneck(
     shares = {name: time / total for name, time in sent.items()} if total else {}
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
-    beside = _beside(window, shares)
+    beside = _beside(window, used, shares)
     background = listed([_task_name(one) for one in beside]) if beside else None
     why = _behind_writes(window["components"], used, shares) + _beside_words(beside, window, used, is_open=is_open)
     found = _behind(used, shares, window["limits"], volumes, convoys, room_share, unsent_share)
@@ -171,10 +171,20 @@ def _behind_writes(
     )
 
 
-def _beside(window: Mapping[str, Any], shares: Mapping[str, float]) -> list[Mapping[str, Any]]:
-    """The background work that runs on drives, where I/Os spend much of their time."""
-    tasks = [one for one in window.get("background", ()) if one["bytes"]]
-    return tasks if tasks and window["duration_ns"] and _share_at("drive", shares) >= MUCH else []
+def _beside(
+    window: Mapping[str, Any], used: Sequence[Used], shares: Mapping[str, float]
+) -> list[Mapping[str, Any]]:  # fmt: skip
+    """The background work that runs on drives, where I/Os spend much of their time below queue limits.
+
+    Before a limit they wait for those below it. The cache they wait for because of drives that are used to the full:
+    these empty it, and bring what is read ahead. Work that has begun nothing was stopped before.
+    """
+    tasks = [one for one in window.get("background", ()) if one["bytes"] and one["has_begun"]]
+    below = 1.0 - sum(shares.get(part, 0.0) for part in PART_OF_LIMIT.values())
+    full = {one.name for one in used if one.kind == "drive" and one.ratio >= FULL}
+    for_cache = shares.get("cache_wait", 0.0) if any(one["group"] in full for one in tasks) else 0.0
+    is_behind = _share_at("drive", shares) + for_cache >= MUCH * below > 0.0
+    return tasks if tasks and window["duration_ns"] and is_behind else []
 
 
 def _beside_words(

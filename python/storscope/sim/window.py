@@ -249,10 +249,14 @@ def _cache(report: Report, first: Report, last: Report) -> Report | None:
 
 
 def _tasks(report: Report, first: Report, last: Report) -> list[Report]:
-    """Bytes of this part; how far each is at its end."""
+    """Bytes of this part, and whether any step began in it; how far each is at its end.
+
+    Steps count from 0 where work begins anew: at the end of a part that is not of the part.
+    """
     return [
         {**{name: task[name] for name in ("name", "kind", "group", "rate_bytes_per_s")},
-         "bytes": after[0] - before[0], "done_ratio": _ratio(after[1], after[2])}
+         "bytes": after[0] - before[0], "has_begun": after[1] not in (0, before[1]),
+         "done_ratio": _ratio(after[1], after[2])}
         for task, before, after in zip(report["background"], first["tasks"], last["tasks"], strict=True)
     ]  # fmt: skip
 
