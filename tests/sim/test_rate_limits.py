@@ -83,6 +83,20 @@ def test_diagnose_names_the_limit_and_not_the_drives(tmp_path: Path) -> None:
     assert f"{said} is used to the full" in latency.remedy
 
 
+def test_a_limit_that_changed_is_named_without_what_it_allowed_which_is_in_the_summary(tmp_path: Path) -> None:
+    """All of it made a title of 181 characters."""
+    limits = (f"{{ iops = {iops}, bandwidth = '99 MB/s' }}" for iops in (1500, 1000, 500))
+    changes = (
+        f"[[at]]\ntime = '{at} s'\nlimits_change = {{ host = 'vm', limit = {limit} }}\n"
+        for at, limit in enumerate(limits, 1)
+    )
+    text = _DESIGN.format(volume="", host="limit = { iops = 2000 }") + "".join(changes)
+    plan = plan_of(read_design(text, "cloud.toml", None), _READS, duration="4s")
+    first = diagnose(_kept(tmp_path, simulate(plan, started_ns=0))).findings[0]
+    assert first.title == "The rate limit of host vm is used to the full"
+    assert "host vm (2,000 IOPS until 1.00 s, then 1,500 IOPS, 99.0 MB/s until 2.00 s" in first.summary
+
+
 def test_the_store_says_whose_limit_it_is(tmp_path: Path) -> None:
     store = _kept(tmp_path, _simulated("write_limit = { iops = 3000 }", "limit = { iops = 9000 }"))
     rows = store.query("SELECT entity, target FROM links WHERE target_kind = 'rate_limit' ORDER BY ALL").to_pylist()

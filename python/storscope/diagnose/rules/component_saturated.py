@@ -212,6 +212,8 @@ def _is_told_as_deep(case: Case, settings: Settings, system: str, one: _Componen
     return told.numbers["time_share"] >= _ABOUT * one.time_share and told.severity >= severity
 
 
+_LONGEST_TITLE = 90
+"""Characters; longer ones are two lines of a list of findings, and more of what names it as a cause."""
 _ABOUT = 0.8
 """Part of a share of the time, or of how busy another component is, that is about as much (ours)."""
 
@@ -234,11 +236,18 @@ def _healthy_words(
     return said
 
 
-def _words(case: Case, entity: EntityRef) -> str:
+def _title(case: Case, entity: EntityRef, said: str) -> str:
+    """What is said of a component, without what a limit allows where that is long: the summary has it."""
+    full, short = (f"{words} {said}" for words in (_words(case, entity), _words(case, entity, is_short=True)))
+    title = full if len(full) <= _LONGEST_TITLE else short
+    return title[:1].upper() + title[1:]
+
+
+def _words(case: Case, entity: EntityRef, *, is_short: bool = False) -> str:
     """'controller A', 'front-end-link A out', 'the drives of pool', 'the rate limit of volume data (3,000 IOPS)'."""
     label = case.label(entity)
     if entity.kind == "rate_limit":
-        allowed = case.fact(entity, "allowed")
+        allowed = None if is_short else case.fact(entity, "allowed")
         return f"the rate limit of {label}" + (f" ({allowed.value})" if allowed is not None else "")
     if entity.kind == "flash_cache":
         return f"the flash cache of {label}"
@@ -256,7 +265,6 @@ def _finding(
     case: Case, settings: Settings, system: str, full: list[_Component], components: list[_Component]
 ) -> Finding:
     worst = full[0]
-    words = _words(case, worst.entity)
     span = ends(worst.series, worst.full)
     start, end = span if span is not None else (None, None)
     share = worst.time_share
@@ -267,9 +275,12 @@ def _finding(
         rule=_NAME,
         severity=_severity(case, settings, system, worst),
         confidence=0.9 if np.isfinite(worst.queue) else 0.7,
-        title=f"{words[:1].upper()}{words[1:]} {_are(case, worst)} "
-        + ("used to the full" if decides else f"busy to {format_ratio(worst.level)}")
-        + ("" if share >= settings["time_share_severe"] else " at times"),
+        title=_title(
+            case,
+            worst.entity,
+            f"{_are(case, worst)} {'used to the full' if decides else f'busy to {format_ratio(worst.level)}'}"
+            + ("" if share >= settings["time_share_severe"] else " at times"),
+        ),
         summary=_summary(case, system, full, near),
         why=_WHY if decides else _WHY_OF_PART,
         innocent="Backups, copies or a rebuild fill it on purpose, with nobody waiting.",
