@@ -13,6 +13,7 @@ from storscope.compare.counters_instead import counters_instead
 from storscope.compare.demand import demand_of
 from storscope.compare.differences import Found, about_parts, differences, distribution, others_on_both_sides
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
+from storscope.compare.in_turn import about_couples
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
 from storscope.compare.metrics import BANDWIDTH, METRICS, metrics_named
@@ -81,7 +82,7 @@ def compare_sides(
             pair, metrics, settings.seed, settings.level, were_asked=bool(settings.metrics)
         )  # fmt: skip
         conflicts = load_conflicts(pair)
-        told = [*notes_of(pair), *about_parts(pair, [one.metric for one in found]), *missing]
+        told = [*notes_of(pair), *about_couples(pair), *about_parts(pair, [one.metric for one in found]), *missing]
         measured.append(_Measured(pair, found, conflicts, warnings_of(pair), told, missing))
     if measured and not any(one.found for one in measured):
         notes += _others([one.pair for one in measured])

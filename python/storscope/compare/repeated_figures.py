@@ -1,7 +1,7 @@
 """The difference of a figure of repeated runs, and why it has no interval where the repetitions show no spread.
 
-Runs that were taken in turn are compared couple by couple. Percentiles of runs lie in buckets, and those of a steady
-device often in the same one run after run: these spread by less than its width, which is known.
+Runs that were taken in turn are compared couple by couple (`compare.in_turn`). Percentiles of runs lie in buckets, and
+those of a steady device often in the same one run after run: these spread by less than its width, which is known.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from storscope.compare.in_turn import in_couples
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS, Metric
 from storscope.compare.subjects import Subject
@@ -17,7 +18,6 @@ from storscope.model.compare import Difference, compare_couples, compare_runs
 from storscope.model.compare_buckets_of_runs import compare_buckets_of_runs
 from storscope.model.compare_histograms import Buckets
 
-_COUPLES_MIN = 3
 _TELLING_COPIES = ("latency", "iops", "bandwidth")
 """Figures of which runs that were measured hardly have all alike."""
 
@@ -28,7 +28,8 @@ def of_runs(pair: Pair, metric: Metric, values: Sequence[Sequence[float]], level
     couples = in_couples(pair)
     difference = None
     if couples is not None:
-        difference = compare_couples(before[couples[0]], after[couples[1]], level=level)
+        before, after = before[couples[0]], after[couples[1]]
+        difference = compare_couples(before, after, level=level)
     if difference is None or difference.difference is None:  # also of couples that differ by the same, being rounded
         difference = compare_runs(before, after, level=level)
     return difference, "" if difference.difference else f"no interval: {_why_alike(pair, metric)}"
@@ -43,7 +44,10 @@ def of_histograms(
     if not doubt or any(len(side) > 1 and _are_copies(side) for side in sides):
         return difference, doubt
     bounds = [np.asarray([one.bounds(share) for one in side]) for side in sides]
-    within = compare_buckets_of_runs(bounds[0], bounds[1], is_paired=in_couples(pair) is not None, level=level)
+    couples = in_couples(pair)
+    if couples is not None:
+        bounds = [side[coupled] for side, coupled in zip(bounds, couples, strict=True)]
+    within = compare_buckets_of_runs(bounds[0], bounds[1], is_paired=couples is not None, level=level)
     return within, "" if within.difference else "no interval: every run has it in a bucket without an upper end"
 
 
@@ -79,19 +83,6 @@ def _differ_elsewhere(pair: Pair) -> bool:
         for group in _groups(pair)
         if len(group) > 1
     )
-
-
-def in_couples(pair: Pair) -> tuple[list[int], list[int]] | None:
-    """The order of the runs on both sides when they were taken in turn, one of each side in every couple; else None."""
-    runs: list[tuple[int | None, int, int]] = [
-        (run.time_ns, side, index) for side, group in enumerate(_groups(pair)) for index, run in enumerate(group)
-    ]
-    if len(pair.before) != len(pair.after) or len(pair.before) < _COUPLES_MIN or any(run[0] is None for run in runs):
-        return None
-    ordered = sorted(runs, key=lambda run: run[0] or 0)
-    if any(first[1] == second[1] for first, second in zip(ordered[::2], ordered[1::2], strict=True)):
-        return None
-    return [index for _, side, index in ordered if side == 0], [index for _, side, index in ordered if side == 1]
 
 
 def _groups(pair: Pair) -> tuple[list[Subject], list[Subject]]:
