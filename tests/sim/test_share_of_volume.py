@@ -83,6 +83,8 @@ def test_where_the_target_is_not_known_it_is_lost_as_before() -> None:
         ("bs=64k", 26_869_760),
         ("bssplit=64k/50:4k/50", 26_845_184),
         ("bs=64k,4k", 26_845_184),
+        ("bsrange=512-500k", 26_843_648),  # a hundred sizes stand for these, of which none is the least
+        ("bsrange=5k-1m", 26_844_160),
     ],
 )
 def test_an_offset_begins_with_a_whole_block_where_fio_has_it(options: str, start: int) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
-from storscope.bench.workloads._fio_sizes import sizes_of
+from storscope.bench.workloads._fio_sizes import least_size_of
 from storscope.bench.workloads._fio_text import Option, integer_of, size_of
 from storscope.domain.errors import MalformedInput
 from storscope.domain.load import HotSpot, Offsets, Region, Starts, Uniform, Zipf
@@ -176,6 +176,6 @@ def _share_bytes(job: GivenOptions, option: Option) -> int | None:
         )  # fmt: skip
     parts = int(share.removesuffix("%")) * job.target_sizes[0]
     if option.name == "offset":
-        least = min(size for direction in (0, 1) for size, _ in sizes_of(job, direction))
+        least = min(least_size_of(job, direction) for direction in (0, 1))
         return -(-parts // (100 * least)) * least
     return parts // 100 // _SECTOR_BYTES * _SECTOR_BYTES
