@@ -190,6 +190,34 @@ def test_a_log_whose_name_was_changed_is_refused_with_the_reason(tmp_path: Path)
     assert "results.txt" in caught.value.found
 
 
+def test_a_log_without_a_number_beside_numbered_ones_has_none_in_its_name(tmp_path: Path) -> None:
+    """It was called 't #None'."""
+    text = "# t_iops.1.log\n1000, 5, 0, 0\n2000, 6, 0, 0\n# t_iops.log\n1000, 7, 0, 0\n2000, 8, 0, 0\n"
+    assert [row["run"] for row in read_text(IMPORTER, text, tmp_path).rows("runs")] == ["t #1", "t"]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_said"),
+    [
+        (("all_lat.1", "rates_iops.1", "mb_bw.1"), True),  # write_lat_log=all, write_iops_log=rates, ...
+        (("all_lat.1", "rates_iops.2"), False),
+        (("before_lat.1", "after_lat.1"), False),  # two runs of fio
+        (("before_lat.1", "before_iops.1"), False),
+        (("all_lat", "rates_iops"), False),
+    ],
+)
+def test_logs_of_one_number_and_unlike_names_are_said_to_be_apart(
+    names: tuple[str, ...], is_said: bool, tmp_path: Path
+) -> None:
+    """fio numbers jobs: those of one job whose kinds have names of their own were three jobs without a word."""
+    text = "".join(f"# {name}.log\n1000, 5000000, 0, 0\n2000, 5000000, 0, 0\n" for name in names)
+    warnings = read_text(IMPORTER, text, tmp_path).notes.warnings
+    said = [warning for warning in warnings if "nothing in common" in warning]
+    assert bool(said) is is_said
+    if is_said:
+        assert said[0].startswith("Logs of number 1 have the names 'all', 'rates', 'mb'")
+
+
 def test_hosts_of_clients_are_systems(tmp_path: Path) -> None:
     text = "# t_iops.1.log.alpha\n1000, 5, 0, 0\n2000, 6, 0, 0\n# t_iops.1.log.beta\n1000, 7, 0, 0\n2000, 8, 0, 0\n"
     rows = read_text(IMPORTER, text, tmp_path).rows("observations")

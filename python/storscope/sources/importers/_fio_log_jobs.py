@@ -87,6 +87,12 @@ class LoggedJob:
         return "us" if any(bins.unit == "us" for bins in self.bins) else "ns"
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """What its logs are of: 'lat', 'iops' and so on."""
+        timed = {*self._averages, *(kind for kind, _ in self._singles)}
+        return frozenset(timed | ({HISTOGRAM} if self.bins else set()) | ({"bw"} if self.bandwidths else set()))
+
+    @property
     def block_bytes(self) -> float | None:
         """The size of its reads and writes, where every one is logged and all are alike."""
         return float(min(self._sizes)) if len(self._sizes) == 1 and not self._averages else None
@@ -144,8 +150,7 @@ class LoggedJob:
 
     def measure(self) -> str | None:
         """Which time of an I/O is taken as its latency."""
-        kinds = {*self._averages, *(kind for kind, _ in self._singles), *([HISTOGRAM] if self.bins else [])}
-        return next((kind for kind in ("lat", "clat", HISTOGRAM) if kind in kinds), None)
+        return next((kind for kind in ("lat", "clat", HISTOGRAM) if kind in self.kinds), None)
 
     def _interval_ms(self) -> float:
         """The usual time between two entries of a log and direction."""

@@ -83,6 +83,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
             raise broken(evidence, _NAMES, repr(evidence.name.rpartition("/")[2]), hint=_NAME_HINT)
         raise broken(evidence, "entries of a log of fio", "none that can be", hint="The log is cut or damaged.")
     _note(recorder, options, kept)
+    _note_names(recorder, kept)
     names = _fio.Names()
     for key, label in zip(kept, _labels(list(kept)), strict=True):
         _record(recorder, options, names, kept[key], EntityRef(_fio.system_of(options, key[2]), "job", label))
@@ -114,7 +115,24 @@ def _read_log(named: LogName, lines: Iterator[str], job: LoggedJob, recorder: Re
 def _labels(keys: list[_Key]) -> list[str]:
     """What each job is called: its name, with its number where there are several of that name."""
     several = {key: sum(key[0] == other[0] and key[2] == other[2] for other in keys) > 1 for key in keys}
-    return [f"{test} #{job}" if several[test, job, host] else test for test, job, host in keys]
+    return [f"{test} #{job}" if job is not None and several[test, job, host] else test for test, job, host in keys]
+
+
+def _note_names(recorder: Recorder, jobs: Mapping[_Key, LoggedJob]) -> None:
+    """Says where logs of one number have unlike names and unlike things: fio numbers the jobs of one run."""
+    numbered: dict[tuple[int | None, str | None], list[_Key]] = {}
+    for key in jobs:
+        numbered.setdefault(key[1:], []).append(key)
+    for (number, _), keys in numbered.items():
+        kinds = [kind for key in keys for kind in jobs[key].kinds]
+        if number is None or len(keys) < 2 or len(kinds) > len(set(kinds)):
+            continue
+        names = ", ".join(repr(name) for name, _, _ in keys)
+        recorder.warn(
+            f"Logs of number {number} have the names {names} and nothing in common. They are taken as jobs of their "
+            "own; if one job wrote them, give the files one name (NAME_lat.1.log, NAME_iops.1.log), so that its "
+            "latencies go with its rates."
+        )
 
 
 def _note(recorder: Recorder, options: ImportOptions, jobs: dict[_Key, LoggedJob]) -> None:
