@@ -297,6 +297,17 @@ def test_a_group_of_several_sections_has_no_known_depth(tmp_path: Path) -> None:
     assert any("merged several jobs" in warning for warning in tables.notes.warnings)
 
 
+def test_a_place_whose_job_was_merged_into_another_is_no_run(tmp_path: Path) -> None:
+    """It was an 'unnamed job' that did no I/O; fio 3.33 writes it where one section of a group has group_reporting."""
+    document = documents_of(SAMPLES / "fio_3.33_group_reporting.json")[0]
+    names = [job["jobname"] for job in document["jobs"]]
+    idle = {name: value for name, value in document["jobs"][0].items() if name not in ("jobname", "job options")}
+    document["jobs"].append({**idle, "groupid": 4294967295, "job_runtime": 0})
+    tables = read_text(IMPORTER, json.dumps(document), tmp_path)
+    assert [run["name"] for run in tables.rows("runs")] == names
+    assert tables.notes.omitted["entries without a job, whose place fio merged into another"] == 1
+
+
 def test_the_sum_over_all_clients_is_left_out_and_told() -> None:
     tables = read_tables(IMPORTER, SAMPLES / "fio_3.33_client_server.json")
     assert set(runs(tables)) == {"seqread", "randwrite-sync", "two-clones #1", "two-clones #2"}

@@ -18,6 +18,8 @@ from storscope.sources.importers._fio import Direction, number
 
 _MOST_COUNTS = 2**62
 ALL_CLIENTS = "All clients"
+_NO_GROUP = 2**32 - 1
+"""-1, as fio prints it."""
 TIMED = ("slat", "clat", "lat")
 """Times of an I/O: submission, completion, and both together."""
 _SAME_PROCESS_CLOCK_S = 1.6
@@ -165,10 +167,19 @@ class Document:
         return [entry for entry in entries if isinstance(entry, dict)]
 
     @cached_property
+    def empty_entries(self) -> int:
+        """How many entries have neither a job nor a group.
+
+        fio leaves a place for each job and merges some of them (group_reporting in one section and not in another of
+        its group; measured with 3.33).
+        """
+        return sum(map(_is_empty, self.all_entries))
+
+    @cached_property
     def jobs(self) -> list[Job]:
-        """Its jobs, without the sum over all clients unless that is all there is."""
-        single = [entry for entry in self.all_entries if entry.get("jobname") != ALL_CLIENTS]
-        entries = single or self.all_entries
+        """Its jobs, without the sum over all clients unless that is all there is, and without empty entries."""
+        filled = [entry for entry in self.all_entries if not _is_empty(entry)]
+        entries = [entry for entry in filled if entry.get("jobname") != ALL_CLIENTS] or filled
         keys = [(entry.get("hostname"), str(entry.get("jobname") or "unnamed job")) for entry in entries]
         names = dict.fromkeys(key[0] for key in keys)
         numbered = {host: iter(_fio.clone_names(name for where, name in keys if where == host)) for host in names}
@@ -188,6 +199,10 @@ class Document:
             return any(job.runtime_ms > earlier.runtime_ms for job, earlier in zip(self.jobs, before.jobs, strict=True))
         passed_s = (self.end_ms - before.end_ms) / 1000
         return abs(passed_s - (self.elapsed_s - before.elapsed_s)) <= _SAME_PROCESS_CLOCK_S
+
+
+def _is_empty(entry: Mapping[str, Any]) -> bool:
+    return "jobname" not in entry and number(entry.get("groupid")) == _NO_GROUP
 
 
 def _identity(job: Job) -> tuple[object, ...]:

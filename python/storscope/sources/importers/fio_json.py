@@ -102,7 +102,9 @@ def _note(recorder: Recorder, options: ImportOptions, documents: Sequence[Docume
         recorder.warn(f"{count} unfinished or damaged (fio was interrupted or still running); not read.")
         recorder.omit("unfinished documents", found.cut)
     for document in documents:
-        recorder.omit("'All clients', the sum of the other entries", len(document.all_entries) - len(document.jobs))
+        entries = len(document.all_entries) - document.empty_entries
+        recorder.omit("'All clients', the sum of the other entries", entries - len(document.jobs))
+        recorder.omit("entries without a job, whose place fio merged into another", document.empty_entries)
         if any(entry.get("jobname") == ALL_CLIENTS for entry in map(_raw, document.jobs)):
             recorder.warn("Only 'All clients' is there; before fio 3.39 its latencies were wrong or missing.")
 
