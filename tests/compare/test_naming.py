@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from storscope.cli.comparison_tables import comparison_to_markdown
 from storscope.cli.main import run as storscope
+from storscope.domain.comparison_answer import about_pairs
 from storscope.domain.comparison_json import comparison_to_json
 from storscope.domain.comparison_words import side_names
 from storscope.domain.entity import EntityRef
@@ -151,3 +153,13 @@ def test_mixes_of_one_name_of_which_one_stream_differs_are_doubted(tmp_path: Pat
     assert warning.startswith("The stream 'hog' was not the same on both sides.")
     (alike,) = compared(tmp_path / "alike", [mix(5000)], [mix(5000)]).pairs
     assert not alike.warnings
+
+
+def test_a_name_that_ends_in_a_colon_gets_no_second_one(tmp_path: Path) -> None:
+    """Windows names a disk '0 C:'; warnings began 'device 0 C:: NOT THE SAME LOAD'."""
+    sides = [[device("0 C:", [rate] * 40, [latency] * 40)] for rate, latency in ((100.0, 1e6), (200.0, 2e6))]
+    found = compared(tmp_path, *sides)
+    said = list(about_pairs((warning, pair.name) for pair in found.pairs for warning in pair.warnings))
+    for words in (*said, comparison_to_markdown(found)):
+        assert "device 0 C: NOT THE SAME LOAD" in words
+        assert "C::" not in words

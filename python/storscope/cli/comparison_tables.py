@@ -15,6 +15,7 @@ from storscope.cli.comparison_figures import Grid, grid_of_judged, grid_of_predi
 from storscope.cli.text_table import harmless
 from storscope.domain.comparison import AFTER, BEFORE, Comparison, MetricRow, PairResult
 from storscope.domain.comparison_words import side_names, side_words
+from storscope.domain.entity import said_of
 
 _FIGURES: Final = (
     "metric", "unit", "before", "after", "change", "change_low", "change_high", "p_value", "method", "values_before",
@@ -63,7 +64,7 @@ def comparison_to_markdown(comparison: Comparison) -> str:
     blocks = [[f"- {word}: {_text('; '.join(side_names(side)) or side.source)}" for word, side in sides]]
     blocks += [[*_table(grid)] for grid in grids if grid.pairs]
     said = [(pair.name, warning) for pair in comparison.pairs for warning in pair.warnings]
-    blocks.append([f"- {_text(name)}: {_text(warning)}" for name, warning in said])
+    blocks.append([f"- {said_of(_text(name), _text(warning))}" for name, warning in said])
     blocks.append([f"- {_text(one.name)} ({one.side} only): {_text(one.reason)}" for one in comparison.unmatched])
     blocks.append([f"- {_text(note)}" for note in comparison.notes])
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"

@@ -20,6 +20,7 @@ from storscope.domain.comparison import (
     PairResult,
 )
 from storscope.domain.comparison_words import chance, change
+from storscope.domain.entity import said_of
 from storscope.domain.units import format_ratio
 
 OFF_BY: Final = (
@@ -234,7 +235,7 @@ def about_pairs(said: Iterable[tuple[str, str]]) -> Iterator[str]:
     for sentence, name in said:
         about.setdefault(sentence, []).append(name)
     for sentence, names in about.items():
-        yield f"{_few(names, '; ' if any(', ' in name for name in names) else ', ')}: {sentence}"
+        yield said_of(_few(names, "; " if any(", " in name for name in names) else ", "), sentence)
 
 
 def distributions_told(pairs: Sequence[PairResult]) -> list[str]:

@@ -50,3 +50,8 @@ class Link:
     source: EntityRef
     relation: str
     target: EntityRef
+
+
+def said_of(names: str, said: str) -> str:
+    """'sda: said'. Of names that end in a colon, as those of Windows' disks do ('0 C:'), that one is enough."""
+    return f"{names} {said}" if names.endswith(":") else f"{names}: {said}"

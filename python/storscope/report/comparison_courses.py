@@ -14,6 +14,7 @@ import numpy as np
 
 from storscope.domain.comparison import AFTER, BEFORE, ComparedSubject, Comparison, PairResult
 from storscope.domain.comparison_words import name_of, side_words
+from storscope.domain.entity import said_of
 from storscope.domain.units import NS_PER_S, format_count, format_span
 from storscope.report.downsample import Downsampled, downsample
 from storscope.report.pack import Packer
@@ -83,7 +84,10 @@ def _course(pair: PairResult, words: dict[str, str], packer: Packer) -> Course:
     }
     titles = ", ".join(PANELS[name] for name in names)
     return Course(
-        name_of(pair), _note(drawn, lines, left_out), chart, f"{name_of(pair)}: {titles} over the time since the start."
+        name_of(pair),
+        _note(drawn, lines, left_out),
+        chart,
+        said_of(name_of(pair), f"{titles} over the time since the start."),
     )
 
 

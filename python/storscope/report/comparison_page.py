@@ -39,6 +39,7 @@ from storscope.domain.comparison_words import (
     side_words,
     values,
 )
+from storscope.domain.entity import said_of
 from storscope.domain.units import format_count, format_ratio, format_span
 from storscope.report.assembly import write_page
 from storscope.report.comparison_courses import courses_of
@@ -129,7 +130,8 @@ def _sentence(pair: PairResult, row: MetricRow, level: float) -> str:
     outcome = row.outcome.value if row.outcome else "load"
     if row.outcome in (Outcome.BETTER, Outcome.WORSE) and row.reason:
         outcome += f", {row.reason}"
-    return f"{row.metric} of {pair.name}: {before} before, {after} after, {change(row.change)} ({sure}): {outcome}."
+    said = f"{before} before, {after} after, {change(row.change)} ({sure}): {outcome}."
+    return said_of(f"{row.metric} of {pair.name}", said)
 
 
 def _sentence_off_by(pair: PairResult, row: MetricRow, level: float) -> str:
@@ -137,7 +139,7 @@ def _sentence_off_by(pair: PairResult, row: MetricRow, level: float) -> str:
     sure = "" if row.p_value is None else f" ({format_ratio(level)} interval {interval_off_by(row)})"
     outcome = f": {row.outcome.value}, {row.reason}" if row.outcome else ""
     said = f"{predicted} predicted, {measured} measured, off by {change(row.off_by)}{sure}{outcome}"
-    return f"{row.metric} of {pair.name}: {said}."
+    return said_of(f"{row.metric} of {pair.name}", f"{said}.")
 
 
 def _facts(comparison: Comparison) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from storscope.bench.workloads.loss import LossList
+from storscope.domain.entity import said_of
 from storscope.domain.units import format_bytes, format_duration, format_ratio, format_rounded, format_span, format_time
 from storscope.workbench.held_loads import HeldLoad
 from storscope.workbench.measured_loads import MeasuredLoad, MeasuredLoads
@@ -112,7 +113,7 @@ def comment(
     yield f"Asked for: {loop} (docs/workloads.md says when which)."
     for one in held:
         names = one_line(", ".join(entity.name for entity in one.entities))
-        yield f"{names}: {_held(one)}. What more was wanted is not known."
+        yield said_of(names, f"{_held(one)}. What more was wanted is not known.")
     if held and not is_closed:
         yield "With --closed as many I/Os are in flight as waited then: compare latencies, and higher limits, by that."
     yield "Not known, and assumed: what is random, where in a volume I/Os go, bursts within an interval, single sizes."

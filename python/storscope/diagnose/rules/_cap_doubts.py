@@ -13,6 +13,7 @@ from storscope.diagnose.rules._cap_words import hint_words, level_words
 from storscope.diagnose.rules._caps import Cap, cap_at
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._providers import may_be_granted
+from storscope.domain.entity import said_of
 from storscope.model.plateau import densest_plateau
 
 
@@ -24,10 +25,10 @@ def of_provider(case: Case, cap: Cap) -> Cap:
 def plateau_doubt(case: Case, cap: Cap) -> str:
     """Of a rate that stands still, while nothing changed that would move that of storage."""
     stands = "they stand" if is_plural(cap.asked) else "it stands"
-    return (
-        f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}: "
-        f"{stands} at {level_words(cap)} while operations wait, which may be set, or all that the storage can do of "
-        "these"
+    return said_of(
+        f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}",
+        f"{stands} at {level_words(cap)} while operations wait, which may be set, or all that the storage can do "
+        "of these",
     )
 
 
@@ -49,9 +50,10 @@ def depth_doubt(case: Case, never_alone: Sequence[Asked], settings: Settings) ->
     standing = _standing(first, settings)
     cap = of_provider(case, standing) if standing is not None else None
     if cap is None:
-        return f"{words}: nothing tells whether they wait, or the storage works on all of them at once"
+        return said_of(words, "nothing tells whether they wait, or the storage works on all of them at once")
     hint = f" ({hint})" if (hint := hint_words(cap).rstrip(".")) else ""
-    return f"{words}: it stands at {level_words(cap)}, a limit or what the storage does with so many at once{hint}"
+    does = f"it stands at {level_words(cap)}, a limit or what the storage does with so many at once{hint}"
+    return said_of(words, does)
 
 
 def _standing(asked: Asked, settings: Settings) -> Cap | None:

@@ -34,6 +34,7 @@ from storscope.diagnose.rules._balances import Balance, balances_by_system
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import ends
 from storscope.diagnose.rules._load import between, opening
+from storscope.domain.entity import said_of
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_ratio, format_span
 from storscope.model.draining import Draining, draining
@@ -92,7 +93,7 @@ def _finding(case: Case, settings: Settings, told: Sequence[_Falling]) -> Findin
         rule=_NAME,
         severity=Severity.WARNING if is_soon else Severity.INFO,
         confidence=0.7,
-        title=f"{opening(case, first.balance.entity)}: burst credits last {lasts} more",
+        title=said_of(opening(case, first.balance.entity), f"burst credits last {lasts} more"),
         summary=(
             f"Of {credits_words(case, first.balance)} {format_ratio(found.level + found.lost)} were left at "
             f"{case.time_words(start_ns)} and {format_ratio(found.level)} at the end. At this pace they last {lasts} "

@@ -45,6 +45,7 @@ from storscope.diagnose.rules._load import between, headed, rows_sql
 from storscope.diagnose.rules._load_subjects import NOW_MIN, Subject, lately, makes_its_own_latency, subjects_of
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray
+from storscope.domain.entity import said_of
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate, format_ratio, format_span
 from storscope.model.bootstrap import Interval
@@ -254,9 +255,10 @@ def _no_limit(subject: Subject, knee: Knee) -> str:
 
 def _no_knee(subject: Subject, knee: Knee) -> str:
     if "explain" in knee.reason:
-        return (
+        return said_of(
             f"a load test in steps (storscope bench --knee), or a time in which operations explain the latency of "
-            f"{subject.words}: here {knee.reason}; sizes or neighbours may explain the rest"
+            f"{subject.words}",
+            f"here {knee.reason}; sizes or neighbours may explain the rest",
         )
     return (
         f"a wider range of load on {subject.words} (a busier hour, or a load test in steps with storscope bench "
