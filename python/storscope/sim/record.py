@@ -108,6 +108,10 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         if limit["kind"] == "lun":
             volume = EntityRef(system, "vdisk", limit["name"].split("/", 1)[1])
             recorder.link(recorder.entity(_limit_entity(system, limit)), "lives_on", volume)
+        else:
+            for target in _targets_of(report["targets"], limit):
+                passing = recorder.entity(_limit_entity(system, limit))
+                recorder.link(passing, "uses", EntityRef(system, "vdisk", target["volume"]))
     for component in report["components"]:
         if component["kind"] in _LINKS and (owner := component["name"].split(" ")[0]) in controllers:
             port = recorder.entity(EntityRef(system, "port", _link_name(component)))

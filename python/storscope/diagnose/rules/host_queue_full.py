@@ -7,6 +7,8 @@ Looks for
     volumes behind it. It stands behind what of the array is used to the full below.
     Of several queues that an operation stands in one after the other, the last one that is full makes those before it
     full.
+    What is used to the full behind a part of what passes a host's queue holds up the rest of it there, too: that rest
+    would go on quicker with more places, or with fewer for what is slow. Simulated hosts tell what passes them.
     Whether the array has room is told by the latency below the host, against that of the same device while its queue
     was not full; where it was full all the time, by how much of what is behind is used, if drives tell it.
 
@@ -246,18 +248,19 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
     below = _latency_below(bad)
     quiet = _latency_below(worst.series.where(~worst.filled))
     simulated = is_simulated(case, entities[0].system)
-    behind = _busy_behind(case, entities)
+    behind = _busy_behind(case, entities[:1])
     later, held = _full_behind(case, worst, judged), _held_by(case, worst, judged)
     full_behind = [*(one.words for one in behind), *(_places_words(case, one) for one in later)]
     busy = joined(full_behind, 3) if full_behind else ""
     held_up = sum(_queued_meanwhile(one, worst) for one in held)
     waited = _waited_share(bad, held_up)
     costs_little = waited < settings["waiting_share_min"]
-    causes = [one for one in behind if one.time_share >= _MOST * share]
-    slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
+    causes = [one for one in _busy_behind(case, entities) if one.time_share >= _MOST * share]
+    apart = _apart_words(case, entities[0])
+    slow = below > settings[f"device_latency_ns_{_tier_name(case, entities[0])}"]
     rose = below > settings["latency_rise_max"] * quiet
     limited = slow or rose or bool(busy)
-    most_used = None if limited or np.isfinite(quiet) else _most_used_behind(case, entities)
+    most_used = None if limited or np.isfinite(quiet) else _most_used_behind(case, entities[:1])
     is_little = most_used is not None and most_used[1] <= _ROOM
     has_room = (below <= settings["latency_rise_max"] * quiet or is_little) and not limited
     severities = [_severity(settings, share, waited)]
@@ -275,7 +278,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
         summary=(
             f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
             f"({format_ratio(share)} of the time){_waiting(bad, waited, _held_words(case, held, held_up))}. "
-            f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy, most_used)}"
+            f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy, most_used, apart)}"
             f"{'' if later else _partly_words(case, _full_ports(worst, judged))}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
@@ -289,6 +292,8 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
         + (
             _REMEDY_LATER
             if later and not (behind or slow or costs_little)
+            else _REMEDY_APART
+            if apart and not costs_little
             else _remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room)
         ),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
@@ -400,6 +405,11 @@ _REMEDY = (
 )
 _IF_ROOM = "Find out first whether the array has room: its latency while this queue is not full. If it has: "
 _REMEDY_LATER = "Raise the limit behind this one first, or let less come to it: this one is full because of it."
+_REMEDY_APART = (
+    "Give what rests on the full part fewer places than the whole queue has (a limit of its own), or move it "
+    "elsewhere, so that the others find places; a deeper queue lets the others through, and moves the waiting of this "
+    "one."
+)
 _REMEDY_LEAVE = "Leave the limit: operations hardly wait for a place, so a higher one would change next to nothing."
 
 
@@ -418,6 +428,37 @@ def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> list[FullComponen
     return [found for one, found in full.items() if one in behind or not behind]
 
 
+def _apart(case: Case, queue: EntityRef) -> tuple[list[EntityRef], list[EntityRef]]:
+    """Of the volumes that pass a queue those behind which something is used to the full, and those that meet nothing of
+    that; none where it is all of them, or none, or not known which pass it. Volumes without I/Os do not count."""
+    passing = [one for one in case.linked(queue, "uses") if one.kind == "vdisk" and _works(case, one)]
+    full = used_to_the_full(case).keys()
+    slow = [one for one in passing if full & case.components(one)]
+    free = [one for one in passing if one not in slow]
+    return (sorted(slow), sorted(free)) if slow and free else ([], [])
+
+
+def _works(case: Case, volume: EntityRef) -> bool:
+    series = case.all_series.get(volume)
+    return series is not None and series.has("ops_per_s") and greatest(series["ops_per_s"]) > 0
+
+
+def _apart_words(case: Case, queue: EntityRef) -> str:
+    """Which volume what is used to the full is behind, and which others wait for the same places; empty without."""
+    slow, free = _apart(case, queue)
+    if not free:
+        return ""
+    other = "rests on something else and waits" if len(free) == 1 else "rest on something else and wait"
+    there = f"{listed(case, slow, 3)} {'is' if len(slow) == 1 else 'are'} on"
+    return f"which {there}; {listed(case, free, 3)} {other} for the same places"
+
+
+def _tier_name(case: Case, queue: EntityRef) -> str:
+    """That of the volumes that pass it; of several the slower one."""
+    names = {case.tier(one).name for one in case.linked(queue, "uses") if one.kind == "vdisk"}
+    return "disk" if "disk" in names else case.tier(queue).name
+
+
 def _most_used_behind(case: Case, entities: Sequence[EntityRef]) -> tuple[str, float] | None:
     behind = frozenset().union(*(case.components(entity) for entity in entities))
     return most_used_behind(case, behind, entities[0].system)
@@ -434,10 +475,19 @@ def _latency_below(series: Series) -> float:
 
 
 def _below(
-    latency_ns: float, quiet_ns: float, slow: bool, rose: bool, busy: str, most_used: tuple[str, float] | None
+    latency_ns: float,
+    quiet_ns: float,
+    slow: bool,
+    rose: bool,
+    busy: str,
+    most_used: tuple[str, float] | None,
+    apart: str,
 ) -> str:
-    """What the latency below the host says of the array, against that of the same device with room in its queue."""
-    moved = "so a deeper queue would only move the waiting"
+    """What the latency below the host says of the array, against that of the same device with room in its queue.
+
+    `apart` tells of what passes the queue and meets nothing that is used to the full, if there is such.
+    """
+    moved = apart or "so a deeper queue would only move the waiting"
     if not np.isfinite(latency_ns):
         told = "The latency below the host is not in the evidence"
         return f"{told}; used to the full: {busy}, {moved}." if busy else f"{told}.{_most_used_words(most_used)}"
