@@ -59,6 +59,7 @@ SINGLES = [
         Closed(8),
         flush=Flush(3),
     ),
+    Stream(Mix((AccessSpec(4096, 0.4), AccessSpec(16384, 0.6, 0.0))), Closed(8)),
     Stream(
         Mix((AccessSpec(4096, delay_ns=10**6, share=0.5), AccessSpec(65536, 0.5, random_share=0.0, delay_ns=10**7))),
         Closed(8),
@@ -358,6 +359,17 @@ def test_fio_measures_the_mix_that_was_asked_for_in_one_job(tmp_path: Path) -> N
         assert found[0, line.size_bytes] / len(rows) == pytest.approx(line.share * line.read_share, abs=0.03)
     assert random_share(rows) == pytest.approx(0.6, abs=0.03)
     assert all(offset >= 4 * MIB and offset + size <= 36 * MIB for _, size, offset in rows)
+
+
+@pytest.mark.needs("fio")
+def test_reads_and_writes_of_unlike_sizes_each_keep_their_alignment(tmp_path: Path) -> None:
+    """The alignment of 4 KiB was written for both, so that writes straddled blocks of 16 KiB (bs=4k,16k)."""
+    mix = (AccessSpec(4096, 0.5, 1.0), AccessSpec(16384, 0.5, 0.0))
+    rows = run_logged(tmp_path, Stream(Mix(mix), Closed(1)))
+    found = {direction: math.gcd(*(row[2] for row in rows if row[0] == direction)) for direction in (0, 1)}
+    assert found == {0: 4096, 1: 16384}
+    _, losses = written(Workload("w", (Stream(Mix(mix), Closed(1)),)))
+    assert "alignment" not in losses
 
 
 @pytest.mark.needs("fio")

@@ -162,13 +162,24 @@ def _note_gaps(lines: Sequence[AccessSpec], where: str, losses: LossList) -> Non
 
 
 def _alignment(part: Part, where: str, losses: LossList) -> list[str]:
-    aligns = {line.effective_align_bytes for line in part.lines}
-    align = math.gcd(*aligns)
-    if len(aligns) > 1:
-        reason = f"fio has one alignment for all sizes; {align} is written"
-        losses.approximated(where, f"alignments {sorted(aligns)}"[:120], reason)
+    """That of the reads and that of the writes, each one for all sizes (blockalign; fio 3.33)."""
+    reads = [line for line in part.lines if line.read_share > 0]
+    writes = [line for line in part.lines if line.read_share < 1]
+    found = [_aligned(lines, where, losses) for lines in (reads, writes) if lines]
     smallest = min(line.size_bytes for line in part.lines)
-    return [] if align == smallest and len(part.lines) == 1 else [f"blockalign={align}"]
+    if found[0] == found[-1]:
+        return [] if found[0] == smallest and len(part.lines) == 1 else [f"blockalign={found[0]}"]
+    return [f"blockalign={found[0]},{found[1]}"]
+
+
+def _aligned(lines: Sequence[AccessSpec], where: str, losses: LossList) -> int:
+    """What those of a direction begin at multiples of. Without effect in fio where none is random."""
+    aligns = {line.effective_align_bytes for line in lines}
+    align = math.gcd(*aligns)
+    if len(aligns) > 1 and any(line.random_share > 0 for line in lines):
+        reason = f"fio has one alignment for all sizes of a direction; {align} is written"
+        losses.approximated(where, f"alignments {sorted(aligns)}"[:120], reason)
+    return align
 
 
 # Pauses ---------------------------------------------------------------------------------------------------------------
