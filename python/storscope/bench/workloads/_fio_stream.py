@@ -93,9 +93,12 @@ class JobReader(GivenOptions):
             self.note("numjobs", "each fio job has a file of its own; workers share the targets")
         region, starts = places_of(self, self.numjobs)
         think_time, delay_ns, burst = pauses_of(self, load)
+        lines = self._lines(read_share, delay_ns, burst)
+        if burst > 1 and len(lines) > 1:
+            self.note("thinktime_blocks", "fio draws size and direction of each I/O anew; here a burst is of one line")
         return Stream(
             name=name,
-            access=Mix(self._lines(read_share, delay_ns, burst)),
+            access=Mix(lines),
             load=load,
             think_time=think_time,
             flush=flush_of(self, load) if read_share < 1 else None,
