@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.finding import Finding, Severity
-from storscope.domain.load import Closed, Open
+from storscope.domain.load import Closed, Open, RateStep, Steps
+from storscope.domain.units import NS_PER_S
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Starts, Stream, Workload
 from storscope.sim.design import read_design
@@ -166,6 +169,38 @@ def test_a_failed_controller_is_no_knee_of_the_load_that_both_have_room_for(tmp_
     assert not _of(verdict, "load-at-limit")
     (missing,) = (one for one in verdict.not_evaluated if one.rule == "load-at-limit")
     assert missing.needs.endswith("2 min in which a rebuild ran or a controller had failed")
+
+
+def test_what_had_waited_for_a_controller_is_no_burst_of_load(tmp_path: Path) -> None:
+    """What is left over from 30 s on one controller comes as fast as both can when the other one returns. It was told
+    as a burst of load beyond a knee of 1,267 IOPS, where 1,667 is right."""
+    schedule = """
+        [[at]]
+        time = "2m"
+        controller_fails = { controller = "B", takeover = "8 s" }
+        [[at]]
+        time = "150s"
+        controller_returns = "B"
+    """
+    levels = (1_600, 900, 1_900, 1_200, 2_100, 1_400)
+    reads = [
+        Stream(
+            Mix((AccessSpec(8192),)),
+            Steps(
+                tuple(RateStep(levels[(first + place) % 6], 10 * NS_PER_S) for place in range(30)),
+                max_outstanding=32768,
+            ),
+            targets=(target,),
+            name=str(target),
+        )
+        for target, first in ((0, 0), (1, 2))
+    ]
+    verdict = _verdict(tmp_path, reads, _TWO_CONTROLLERS, "5m", schedule)
+    (finding,) = _of(verdict, "load-at-limit")
+    assert "a controller had failed, or what had waited for that was done" in finding.summary
+    # M/D/1: latency is twice the service at a use of 2/3, of 2,500/s.
+    assert finding.numbers["knee_ops_per_s"] == pytest.approx(2_500 * 2 / 3, rel=0.1)
+    assert finding.numbers["share_beyond_knee"] < 0.1
 
 
 _CACHED = """\

@@ -48,7 +48,9 @@ class Subject:
     column: int | None
     """Its place in the grid; None of entities added up."""
     left_out_ns: int = 0
-    """How long the array was in another state; ops and latency of that time are NaN."""
+    """How long the array was in another state, with the backlog of it; ops and latency of that time are NaN."""
+    backlog_ns: int = 0
+    """How long of that what had waited was done."""
 
     @property
     def is_sum(self) -> bool:
@@ -74,16 +76,37 @@ def subjects_of(case: Case) -> dict[str, list[Subject]]:
 def _as_usual(case: Case, subject: Subject) -> Subject:
     """Without the times of a rebuild or of a failed controller: latency then has another cause than the load.
 
-    Where too little is left to tell how it goes and how things stand, it is of all the time.
+    Nor is what waited for their end a load: it comes as fast as the array can, and all behind it waits as well. Where
+    too little is left to tell how it goes and how things stand, it is of all the time.
     """
-    other = subject.grid.inside(other_states(case, subject.grid.system))
+    in_states = subject.grid.inside(other_states(case, subject.grid.system))
+    other = _with_backlog(subject, in_states)
     known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns)
     left = known & ~other
     if not (known & other).any() or left.sum() < INTERVALS_MIN or (lately(subject.grid)[0] & left).sum() < NOW_MIN:
         return subject
     ops, latency_ns = (np.where(other, np.nan, values) for values in (subject.ops, subject.latency_ns))
-    left_out_ns = int(other.sum()) * subject.grid.step_ns
-    return replace(subject, ops=ops, latency_ns=latency_ns, left_out_ns=left_out_ns)
+    step_ns = subject.grid.step_ns
+    left_out_ns, backlog_ns = int(other.sum()) * step_ns, int((other & ~in_states).sum()) * step_ns
+    return replace(subject, ops=ops, latency_ns=latency_ns, left_out_ns=left_out_ns, backlog_ns=backlog_ns)
+
+
+def _with_backlog(subject: Subject, in_states: BoolArray) -> BoolArray:
+    """The states with what follows on them while what ends began, on average, before its interval: it waited then.
+
+    Only where latency is above all that was seen before the first of these states, since storage may always be so slow.
+    In longer intervals than the backlog takes that does not show.
+    """
+    found = in_states.copy()
+    if not in_states.any():
+        return found
+    before = subject.latency_ns[: int(np.argmax(in_states))]
+    if not np.isfinite(before).any():
+        return found
+    is_late = subject.latency_ns > max(subject.grid.step_ns / 2, float(np.nanmax(before)))
+    for number in np.flatnonzero(is_late & ~subject.grid.anew):
+        found[number] |= number > 0 and found[number - 1]
+    return found
 
 
 def _all_words(grid: Grid) -> str:

@@ -16,7 +16,8 @@ Evidence
     EVAperf, perfmon. A capture of a quiet hour shows no knee, nor does a backup that is switched on and off: what lies
     between the two loads was not seen. A knee below the least load is not told, nor one of a controller whose processor
     is known to be less than half busy: what changed there was something else. Times in which the array's log has a
-    rebuild running or a controller failed are left out, if enough is left.
+    rebuild running or a controller failed are left out, if enough is left; so is the time after it in which what had
+    waited for its end was done.
 
 When it is wrong
     Load is counted in operations: where the mix of sizes or of reads and writes differs at high load, the knee is that
@@ -242,7 +243,8 @@ def _left_out_words(subject: Subject) -> str:
 
 
 def _other_words(subject: Subject) -> str:
-    return f"{format_span(subject.left_out_ns)} in which a rebuild ran or a controller had failed"
+    backlog = ", or what had waited for that was done" if subject.backlog_ns else ""
+    return f"{format_span(subject.left_out_ns)} in which a rebuild ran or a controller had failed{backlog}"
 
 
 def _no_limit(subject: Subject, knee: Knee) -> str:
