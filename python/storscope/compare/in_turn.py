@@ -81,8 +81,10 @@ def _couples_of(dated: Sequence[_Dated]) -> list[_Dated] | None:
     ordered = sorted(dated, key=lambda run: run[0])
     if len(ordered) % 2 == 0:
         return ordered if _are_couples(ordered) else None
-    without = [[*ordered[:place], *ordered[place + 1 :]] for place in range(len(ordered))]
-    fitting = [runs for runs in without[::-1] if _are_couples(runs)]
+    if abs(2 * sum(side for _, side, _ in ordered) - len(ordered)) > 1:
+        return None
+    without = ([*ordered[:place], *ordered[place + 1 :]] for place in reversed(range(len(ordered))))
+    fitting = (runs for runs in without if _are_couples(runs))
     return min(fitting, key=_apart_ns, default=None)
 
 
