@@ -138,6 +138,25 @@ def test_a_closed_loop_over_several_volumes_is_stored_with_what_it_keeps_in_flig
     assert "outstanding-mismatch" not in [finding.rule for finding in diagnose(store).findings]
 
 
+@pytest.mark.parametrize(
+    ("rows", "outstanding"),
+    [
+        ([f"{1000 * number},a,R,{4096 * number},4096" for number in range(3000)], 4),
+        ([f"0,a,R,{4096 * number},4096" for number in range(3000)], 4),
+        ([f"0,a,R,{4096 * number},4096" for number in range(3000)], None),
+    ],
+)
+def test_a_replay_has_intervals_of_the_time_that_it_takes(rows: list[str], outstanding: int | None) -> None:
+    """In a closed loop, or of one burst, the times of the trace do not tell it: here 50 min and none for 30 s."""
+    simulated = _replayed(_csv(*rows), outstanding=outstanding)
+    assert simulated.array["duration_ns"] == pytest.approx(30 * NS_PER_S, rel=0.01)
+    assert 100 <= len(simulated.intervals) <= 300
+    (kept,) = (one for name, one in simulated.judgement.estimates.items() if name == "iops")
+    assert kept.value == pytest.approx(100, rel=0.01)
+    assert kept.low is not None
+    assert kept.low <= kept.value
+
+
 def test_intervals_add_up_to_the_whole_and_nothing_is_left_out_as_warm_up() -> None:
     simulated = _replayed(_SPACED)
     assert sum(interval.all.ios for interval in simulated.intervals) == _count(simulated) == simulated.measured.all.ios

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -77,6 +78,13 @@ class TracePlan(SimulationPlan):
         if any(number is not None for number in self.outstanding):
             return np.empty(0, np.uint64)
         return np.sort(np.frombuffer(self.records, _RECORD)["at"])
+
+    def beginning(self, share: float) -> TracePlan:
+        """The replay of the first requests of each trace."""
+        records = np.frombuffer(self.records, _RECORD)
+        each = [records[records["stream"] == number] for number in range(len(self.traces))]
+        first = [one[: math.ceil(share * len(one))].tobytes() for one in each]
+        return replace(self, records=b"".join(first))
 
     @cached_property
     def trace_sha256(self) -> str:

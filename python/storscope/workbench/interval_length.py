@@ -23,6 +23,11 @@ def interval_ns_for(length_ns: int | None) -> int:
     return max(_LEAST_INTERVAL_NS, -(-(length_ns or 0) // (_INTERVALS * NS_PER_US)) * NS_PER_US)
 
 
+def has_many_intervals(length_ns: int) -> bool:
+    """Whether a run that takes about so long has as many as it needs."""
+    return length_ns >= _INTERVALS * _LEAST_INTERVAL_NS
+
+
 def cut_interval_ns(length_ns: int, changes_ns: Sequence[int]) -> int:
     """The same, or a length of which all instants at which the load changes are multiples, if there is one near."""
     plain_ns, step_ns = interval_ns_for(length_ns), math.gcd(*changes_ns)

@@ -178,10 +178,12 @@ def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:
 def fitted(plan: SimulationPlan) -> SimulationPlan:
     """The plan with lengths of intervals and slices that fit its run, where it has none; of many drives fewer slices.
 
-    How long a number of I/Os takes is learned from a short run of the same plan.
+    How long a number of I/Os takes, or a trace whose own times do not tell, is learned from a short run of the same.
     """
     if plan.interval_ns is None:
         lengths = [one for one in (plan.duration_ns, _load_end_ns(plan)) if one is not None]
+        if isinstance(plan, TracePlan):
+            lengths.append(_replay_ns(plan))
         if plan.ios is not None:
             lengths.append(_expected_ns(plan, plan.ios))
         plan = replace(plan, interval_ns=cut_interval_ns(min(lengths, default=0), plan.load_changes_ns))
@@ -195,11 +197,26 @@ def _load_end_ns(plan: SimulationPlan) -> int | None:
 
 
 def _expected_ns(plan: SimulationPlan, ios: int) -> int:
-    few = min(ios, max(_PILOT_LEAST, min(_PILOT_MOST, ios // _PILOT_SHARE)))
-    run = SimulationRun(replace(plan, ios=few, interval_ns=NS_PER_S, slices=2), 0)
+    few = _few(ios)
+    return int(_pilot_ns(replace(plan, ios=few)) * ios / few)
+
+
+def _replay_ns(plan: TracePlan) -> int:
+    requests = sum(map(len, plan.traces))
+    share = _few(requests) / requests
+    return int(_pilot_ns(plan.beginning(share)) / share)
+
+
+def _few(ios: int) -> int:
+    return min(ios, max(_PILOT_LEAST, min(_PILOT_MOST, ios // _PILOT_SHARE)))
+
+
+def _pilot_ns(plan: SimulationPlan) -> int:
+    """How long it takes."""
+    run = SimulationRun(replace(plan, interval_ns=NS_PER_S, slices=2), 0)
     for _ in run.intervals():
         pass
-    return int(run.finish()["array"]["duration_ns"] * ios / few)
+    return int(run.finish()["array"]["duration_ns"])
 
 
 def most_intervals(plan: SimulationPlan) -> int:

@@ -23,7 +23,7 @@ from storscope.sim.schedule import load_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.arguments import Duration, taken_duration_ns, taken_texts
-from storscope.workbench.interval_length import interval_ns_for
+from storscope.workbench.interval_length import has_many_intervals, interval_ns_for
 from storscope.workbench.own_length import own_length
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate as run_plan
@@ -136,11 +136,13 @@ def trace_plan_of(
             )  # fmt: skip
     targets = placed(sources, design.attachments, placing)
     records = packed(traces, targets, speed_up)
-    span_ns = max(round(trace.duration_ns / speed_up) for trace in traces) or None
+    span_ns = max(round(trace.duration_ns / speed_up) for trace in traces)
+    is_told = outstanding is None and has_many_intervals(span_ns)  # else the array tells how long it takes
+    interval_ns = interval_ns_for(duration_ns or span_ns) if is_told else None
     return TracePlan(
         design, described(traces, targets, outstanding, speed_up), seed, duration_ns=duration_ns,
-        interval_ns=interval_ns_for(duration_ns or span_ns), slice_ns=slice_ns or NS_PER_S // 50, traces=traces,
-        records=records, outstanding=(outstanding,) * len(traces),
+        interval_ns=interval_ns, slice_ns=slice_ns or NS_PER_S // 50, traces=traces, records=records,
+        outstanding=(outstanding,) * len(traces),
     )  # fmt: skip
 
 
