@@ -4,7 +4,9 @@
 use storscope_device::Direction;
 use storscope_sim::drive::catalogue::find;
 use storscope_sim::drive::fit::{DepthPoint, FitError, Grid, GridFit, from_grid};
-use storscope_types::design::drive::{CurveDesign, DriveDesign, FlashDesign, MechanicalDesign, WriteCacheDesign};
+use storscope_types::design::drive::{
+    CurveDesign, DriveDesign, FlashDesign, MechanicalDesign, QueueingDesign, WriteCacheDesign,
+};
 use storscope_types::{Bytes, Nanos};
 
 fn catalogue(name: &str) -> DriveDesign {
@@ -46,6 +48,25 @@ fn a_known_mechanical_drive_is_found_again_from_another() {
     let gamma = truth.queueing.map_or(0.0, |queueing| queueing.gamma);
     assert!((number(&fit, "queueing.gamma") - gamma).abs() < 0.08, "{gamma} was found as {:?}", fit.numbers);
     assert!((3.0..=8.0).contains(&number(&fit, "write_cache.window")), "5 was found as {:?}", fit.numbers);
+}
+
+/// A fit makes these loops once for all ways to sort.
+#[test]
+fn a_drive_that_has_nothing_to_choose_among_does_as_one_that_does_not_sort() {
+    let DriveDesign::Mechanical(drive) = catalogue("samsung-f1-1tb") else { panic!("a mechanical drive") };
+    let grid = measure(&DriveDesign::Mechanical(drive.clone()), &[1], &[]);
+    let sorting = drive.queueing.expect("it sorts");
+    let rate = |queueing, qd| {
+        let design = DriveDesign::Mechanical(MechanicalDesign { queueing, ..drive.clone() });
+        grid.run(&design, Direction::Read, qd, 5_000).iops.to_bits()
+    };
+    for least_depth in [1, 3, 8] {
+        let sorts = Some(QueueingDesign { least_depth, ..sorting });
+        for qd in 1..=least_depth + 1 {
+            assert_eq!(rate(sorts, qd), rate(None, qd), "depth {qd}, sorting from {least_depth}");
+        }
+        assert_ne!(rate(sorts, least_depth + 2), rate(None, least_depth + 2));
+    }
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl ClosedLoop {
         bench.measured()
     }
 
-    /// Writes until the buffer of flash is full, where they come an eighth faster than it is emptied.
+    /// Writes until the buffer of flash is full, where they come a seventh faster than it is emptied.
     fn filling(&self, design: &DriveDesign) -> u32 {
         match (design, self.direction) {
             (DriveDesign::Flash(flash), Direction::Write) => {

@@ -25,15 +25,16 @@ impl<'a> Runs<'a> {
 
     /// What a drive does with so many outstanding.
     pub fn run(&self, design: &DriveDesign, direction: Direction, qd: u32, requests: u32) -> Measured {
-        let drive = serde_json::to_string(design).unwrap_or_default();
-        let key = (drive, direction == Direction::Write, qd, requests);
-        if let Some(measured) = self.made.borrow().get(&key) {
-            return *measured;
-        }
         let Grid { block_bytes: block, span_ratio, .. } = *self.grid;
-        let measured = ClosedLoop { qd, direction, block, span_ratio, requests }.run(design, SEED);
-        self.made.borrow_mut().insert(key, measured);
-        measured
+        let make = || ClosedLoop { qd, direction, block, span_ratio, requests }.run(design, SEED);
+        let Ok(drive) = serde_json::to_string(design) else { return make() };
+        let key = (drive, direction == Direction::Write, qd, requests);
+        let known = self.made.borrow().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let measured = make();
+            self.made.borrow_mut().insert(key, measured);
+            measured
+        })
     }
 
     /// The same of reads of a drive with platters. One that has nothing to choose among at such a depth does as one that
