@@ -36,58 +36,39 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import counted, joined, listed, observed
 from storscope.diagnose.rules._harm import harm_behind
-from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
+from storscope.diagnose.rules._host_queues import (
+    MOST,
+    HostQueue,
+    full_behind,
+    full_ports,
+    held_by,
+    host_queues,
+    queued_meanwhile,
+    used_min,
+)
+from storscope.diagnose.rules._intervals import ends, greatest, hull, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.component_saturated import FullComponent, most_used_behind, used_to_the_full
-from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
-from storscope.model.knee import knee_utilisation
 from storscope.store.series import Series
 
 _NAME = "host-queue-full"
 
 
-@dataclass(frozen=True)
-class _Full:
-    series: Series
-    bad: BoolArray
-    filled: BoolArray
-    """Intervals in which it was full, or much waited for it, however long."""
-    is_often: bool
-    """Whether it was full only for a part of most bad intervals, by their means."""
-    limit: float
-    """In force while it was full; of a queue that never was, the greatest."""
-    lowered_from: float
-    """The greatest limit before, where the host lowered it; else the same."""
-
-    @property
-    def word(self) -> str:
-        """What kind of thing the queue is of."""
-        kind = self.series.entity.kind
-        return kind if kind in _NAMED_KINDS else "device"
-
-
-_NAMED_KINDS = ("adapter", "host", "port")
-_IN_TURN = ("device", *_NAMED_KINDS)
-"""The order in which an operation takes its places (limits.rs of the simulator); it keeps those that it has."""
-
-
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    judged = [full for series in _limited(case) if (full := _full(case, settings, series))]
+    judged = host_queues(case, settings)
     if not judged:
         return [NotEvaluated(_NAME, "operations in flight, queued, and the queue limit per device (esxtop batch CSV)")]
-    groups: dict[tuple[str, str, float], list[_Full]] = defaultdict(list)
+    groups: dict[tuple[str, str, float], list[HostQueue]] = defaultdict(list)
     for full in judged:
         if full.bad.any():
             groups[full.series.entity.system, full.word, full.limit].append(full)
@@ -105,67 +86,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     ]
 
 
-def _limited(case: Case) -> list[Series]:
-    """Queues of one kind a system, so that none counts twice; of a simulated array, whose limits are known, all."""
-    limited = case.series(needs=("queue_depth_mean", "queue_limit"))
-    simulated = {system for system in {entity.system for entity in limited} if is_simulated(case, system)}
-    known = {entity: series for entity, series in limited.items() if entity.system in simulated}
-    found = finest(case, "queue_depth_mean") | known
-    return [found[entity] for entity in sorted(found)]
-
-
-def _full_behind(case: Case, queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
-    """The last queues that all behind one of a host or a LUN come to, and that are full most of the time that it is.
-
-    Ports are not told apart by who passes them: all that are in use have to be full.
-    """
-    own = queue.series.entity
-    ports = _full_ports(queue, judged)
-    if ports and len(ports) >= _ports_in_use(case, own.system, judged):
-        return ports
-    for word in ("host", "adapter"):
-        hosts = (own.name, own.name.partition("/")[0]) if _comes_before(queue, word) else ()
-        found = [one for one in _of(word, own.system, judged) if one.series.entity.name in hosts]
-        if found and all(_is_full_with(queue, one) for one in found):
-            return found
-    return []
-
-
-def _full_ports(queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
-    """Ports that are full most of the time that a queue before them is."""
-    ports = _of("port", queue.series.entity.system, judged) if _comes_before(queue, "port") else []
-    return [one for one in ports if _is_full_with(queue, one)]
-
-
-def _ports_in_use(case: Case, system: str, judged: Sequence[_Full]) -> int:
-    """Of so many controllers ports are used, whether they have a limit or not."""
-    limited = sum(greatest(one.series["queue_depth_mean"]) > 0 for one in _of("port", system, judged))
-    told = case.series("controller", needs=("ops_per_s",))
-    working = sum(one.system == system and greatest(series["ops_per_s"]) > 0 for one, series in told.items())
-    return max(limited, working)
-
-
-def _of(word: str, system: str, judged: Sequence[_Full]) -> list[_Full]:
-    return [one for one in judged if (one.word, one.series.entity.system) == (word, system)]
-
-
-def _comes_before(queue: _Full, word: str) -> bool:
-    return _IN_TURN.index(queue.word) < _IN_TURN.index(word)
-
-
-def _is_full_with(queue: _Full, other: _Full) -> bool:
-    return not other.is_often and _meanwhile(queue, other) >= _MOST
-
-
-def _held_by(case: Case, queue: _Full, judged: Sequence[_Full]) -> list[_Full]:
-    """The queues that are full because this one is."""
-    there = [one for one in judged if one.series.entity.system == queue.series.entity.system]
-    later = [one for one in there if one.word in _NAMED_KINDS]  # few, where there may be thousands of devices
-    before = [one for one in there if _comes_before(one, queue.word)]
-    return [one for one in before if any(behind is queue for behind in _full_behind(case, one, later))]
-
-
-def _partly_words(case: Case, ports: Sequence[_Full]) -> str:
+def _partly_words(case: Case, ports: Sequence[HostQueue]) -> str:
     """Of ports that are full beside others that are not."""
     if not ports:
         return ""
@@ -173,17 +94,11 @@ def _partly_words(case: Case, ports: Sequence[_Full]) -> str:
     return f" Full meanwhile are {full}, too: what goes there would only wait there."
 
 
-def _queued_meanwhile(queue: _Full, other: _Full) -> float:
-    """How many wait before a queue while another one is full, on average; 0 where that is not told."""
-    series = queue.series
-    return mean(np.nan_to_num(series["queued_mean"][np.isin(series.time_ns, other.series.time_ns[other.bad])]))
-
-
-def _places_words(case: Case, queue: _Full) -> str:
+def _places_words(case: Case, queue: HostQueue) -> str:
     return f"the {queue.limit:.0f} places of {case.label(queue.series.entity)}"
 
 
-def _held_words(case: Case, held: Sequence[_Full], queued: float) -> str:
+def _held_words(case: Case, held: Sequence[HostQueue], queued: float) -> str:
     """' and 46 for it before the queue of h1'."""
     if not held:
         return ""
@@ -196,50 +111,15 @@ def _queued_words(queued: float) -> str:
     return format_count(round(queued)) if queued >= 1 else f"{queued:.1f}"
 
 
-def _meanwhile(queue: _Full, other: _Full) -> float:
-    """Part of the time of a full queue in which another one is full, too; 0 of one that is never full."""
-    when = queue.series.time_ns[queue.bad]
-    return float(np.isin(when, other.series.time_ns[other.bad]).mean()) if len(when) else 0.0
-
-
-def _counted(fulls: Sequence[_Full]) -> str:
+def _counted(fulls: Sequence[HostQueue]) -> str:
     """'2 devices and 1 host'."""
     words = Counter(full.word for full in fulls)
     return joined([counted(count, word) for word, count in sorted(words.items())])
 
 
-def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
-    """The intervals in which the queue was full, in runs; None when the limit is not known."""
-    limits = series["queue_limit"]
-    if not series.has("queue_limit"):
-        fact = case.fact(series.entity, "queue_limit")
-        if fact is None or not fact.number:
-            return None
-        limits = np.full(len(series), fact.number)
-    depth, queued = series["queue_depth_mean"], series["queued_mean"]
-    if not greatest(limits) > 0:
-        return None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        full = depth / limits >= settings["full_ratio"]
-        waiting = queued > 0 if series.has("queued_mean") else depth >= limits
-        waits = queued / (queued + depth) >= settings["waiting_share_min"]
-        costly = waits & (depth >= _used_mins(settings, limits) * limits)
-    bad = in_runs((full & waiting) | costly, series.anew, int(settings["samples_min"]))
-    is_often = 2 * int((bad & full).sum()) < int(bad.sum())
-    return _Full(series, bad, full | costly, is_often, *_in_force(limits, bad))
-
-
-def _in_force(limits: FloatArray, bad: BoolArray) -> tuple[float, float]:
-    """The limit that was full most often, of equals the least, and the greatest one before that was."""
-    if not bad.any():
-        return (greatest(limits),) * 2
-    values, counts = np.unique(limits[bad], return_counts=True)
-    limit = float(values[np.argmax(counts)])
-    first = int(np.flatnonzero(bad & (limits == limit))[0])
-    return limit, max(limit, greatest(limits[: first + 1]))
-
-
-def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], judged: Sequence[_Full]) -> Finding:
+def _finding(
+    case: Case, settings: Settings, limit: float, fulls: list[HostQueue], judged: Sequence[HostQueue]
+) -> Finding:
     fulls = sorted(fulls, key=lambda full: (-int(full.bad.sum()), full.series.entity))
     worst = fulls[0]
     entities = [full.series.entity for full in fulls]
@@ -249,13 +129,13 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
     quiet = _latency_below(worst.series.where(~worst.filled))
     simulated = is_simulated(case, entities[0].system)
     behind = _busy_behind(case, entities[:1])
-    later, held = _full_behind(case, worst, judged), _held_by(case, worst, judged)
-    full_behind = [*(one.words for one in behind), *(_places_words(case, one) for one in later)]
-    busy = joined(full_behind, 3) if full_behind else ""
-    held_up = sum(_queued_meanwhile(one, worst) for one in held)
+    later, held = full_behind(case, worst, judged), held_by(case, worst, judged)
+    blocking = [*(one.words for one in behind), *(_places_words(case, one) for one in later)]
+    busy = joined(blocking, 3) if blocking else ""
+    held_up = sum(queued_meanwhile(one, worst) for one in held)
     waited = _waited_share(bad, held_up)
     costs_little = waited < settings["waiting_share_min"]
-    causes = [one for one in _busy_behind(case, entities) if one.time_share >= _MOST * share]
+    causes = [one for one in _busy_behind(case, entities) if one.time_share >= MOST * share]
     apart = _apart_words(case, entities[0])
     slow = below > settings[f"device_latency_ns_{_tier_name(case, entities[0])}"]
     rose = below > settings["latency_rise_max"] * quiet
@@ -279,7 +159,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
             f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
             f"({format_ratio(share)} of the time){_waiting(bad, waited, _held_words(case, held, held_up))}. "
             f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy, most_used, apart)}"
-            f"{'' if later else _partly_words(case, _full_ports(worst, judged))}"
+            f"{'' if later else _partly_words(case, full_ports(worst, judged))}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
@@ -310,41 +190,23 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full], j
     )
 
 
-_MOST = 0.5
-"""Part of the time of a full queue that something behind it is used to the full, to be taken for the cause (ours)."""
-
-
-def _used_min(settings: Settings, limit: float) -> float:
-    """The least share of the places in use at which random arrivals wait for one for a good part of their time.
-
-    Where less is in use, something else holds operations back: a limit behind this one, or bursts.
-    """
-    return knee_utilisation(max(limit, 1.0), 1 / (1 - min(settings["waiting_share_min"], 0.9)))
-
-
-def _used_mins(settings: Settings, limits: FloatArray) -> FloatArray:
-    """The same for the limit of each interval; of one that is not known, that of the shortest queue."""
-    values, places = np.unique(np.nan_to_num(limits), return_inverse=True)
-    return np.array([_used_min(settings, float(limit)) for limit in values])[places]
-
-
 def _counts(settings: Settings, limit: float) -> str:
     """An SQL condition for the intervals that count, in runs or not."""
     in_force = f"coalesce(queue_limit, {limit:g})"
     full = f"queue_depth_mean >= {settings['full_ratio']} * {in_force}"
     costly = (
         f"queued_mean >= {settings['waiting_share_min']} * (queued_mean + queue_depth_mean) "
-        f"AND queue_depth_mean >= {_used_min(settings, limit):.4g} * {in_force}"
+        f"AND queue_depth_mean >= {used_min(settings, limit):.4g} * {in_force}"
     )
     return f"({full} OR ({costly}))"
 
 
-def _taken(worst: _Full, bad: Series) -> str:
+def _taken(worst: HostQueue, bad: Series) -> str:
     mean_words = f"{mean(bad['queue_depth_mean']):.1f} of " if worst.is_often else ""
     return f"{mean_words}its {worst.limit:.0f} places"
 
 
-def _lowered_words(worst: _Full) -> str:
+def _lowered_words(worst: HostQueue) -> str:
     if not worst.limit < worst.lowered_from:
         return ""
     return f"The limit was lowered: it had {worst.lowered_from:.0f} places before. "
