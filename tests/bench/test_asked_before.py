@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,15 +12,18 @@ import pytest
 from storscope.bench.sweep import axes_of, matrix
 from storscope.cli.main import run
 from storscope.domain.json_form import encode_sparsely
+from storscope.domain.load_curve import Crossing, LoadCurve
 from storscope.domain.objective import Objective
+from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import AccessSpec, Closed, DataPool, Mix, Starts, Stream, Workload
 from storscope.store import Store
 from storscope.workbench import sweeping
 from storscope.workbench.asked_digest import OLD_FORMS
 from storscope.workbench.benchmarking import BenchSettings
-from storscope.workbench.knee_search import KneeTask
+from storscope.workbench.knee_search import KneeTask, show_knee
 from storscope.workbench.sweeping import SweepPlan
+from tests.support.cases import make_store
 
 _SETTINGS = BenchSettings(300 * NS_PER_MS, seed=1, size_bytes=64 * 1024**2)
 _MIXED = Workload("mixed", (Stream(Mix((AccessSpec(8192, read_share=0.7),)), Closed(8)),))
@@ -100,6 +105,37 @@ def test_a_sweep_of_an_older_version_is_shown_and_resumed(
     assert run(_arguments(data, "--duration", "0.1s", "--resume")) == 0
     assert "is continued: 2 of 2 measurements" in capsys.readouterr().err
     assert len(Store.open(data.parent / "store").query("SELECT run FROM runs")) == 2
+
+
+def test_of_several_sweeps_the_one_with_the_seed_that_is_asked_for_is_shown(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--duration", "0.1s", "--json")
+    for seed in ("5", "6"):
+        assert run(_arguments(data, *asked, "--fresh", "--seed", seed)) == 0
+    capsys.readouterr()
+    for options, shown in (((), "6"), (("--seed", "5"), "5"), (("--seed", "7"), "6")):
+        assert run(_arguments(data, *asked, "--show", *options)) == 0
+        assert json.loads(capsys.readouterr().out)["seed"] == shown
+
+
+def test_of_several_searches_the_one_with_the_seed_that_is_asked_for_is_shown(tmp_path: Path) -> None:
+    def answer(seed: int) -> Callable[[Recorder], None]:
+        curve = LoadCurve((), Crossing("mean", 1e6, None, "no visit"), None, None, None, None)
+        how = {"direct": True, "stream_shares": [], "max_outstanding": [], "load_words": []}
+        how |= {"paths": [], "budget_ns": NS_PER_S, "size_bytes": None, "engines": []}
+        parameters = {"knee_role": "answer", "knee_plan": _task().digest, "knee_how": json.dumps(how)}
+        parameters |= {"target": "/data/here", "target_kind": "file", "workload": "{}"}
+        parameters |= {"result": json.dumps(curve.to_json())}
+        return lambda recorder: recorder.run(
+            f"knee-{seed}", engine="storscope", name="knee", system="h", time_ns=seed, seed=str(seed),
+            parameters=parameters,
+        )  # fmt: skip
+
+    store = make_store(tmp_path / "store", answer(5), answer(6))
+    assert show_knee(store, _task()).seed == 6
+    assert show_knee(store, _task(), seed=5).seed == 5
+    assert show_knee(store, _task(), seed=7).seed == 6
 
 
 def test_a_sweep_that_was_asked_otherwise_is_named_with_what_is_different(

@@ -354,7 +354,7 @@ def test_a_file_with_other_rows_than_its_capture_counts_is_never_judged(tmp_path
     with pytest.raises(DamagedStore, match=r"observations\.parquet: expected what was written"):
         Store.open(store.path).query("SELECT 1")
     (store.path / file).with_name(SUMS).unlink()  # as an earlier version wrote it
-    with pytest.raises(DamagedStore, match=r"observations\.parquet: expected 1 rows, found 3 rows"):
+    with pytest.raises(DamagedStore, match=r"observations\.parquet: expected 1 row, found 3 rows"):
         Store.open(store.path).query("SELECT 1")
 
 

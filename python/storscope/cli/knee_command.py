@@ -125,7 +125,7 @@ def _show_latest(task: KneeTask, path: Path, chosen: Mapping[str, Any]) -> int:
     from storscope.workbench.knee_search import show_knee
 
     store = Store.open(path)
-    found = show_knee(store, task)
+    found = show_knee(store, task, chosen["seed"])
     for begun in unfinished(store, task.digests, found.started_ns or 0):
         click.echo(f"note: {begun} began later and was not brought to its end; this is the one before.", err=True)
     _show(found, store.path, chosen)

@@ -90,7 +90,7 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
         return _dry_run(plan)
     if chosen["shows"]:
         path = chosen["store_path"] or Path(DEFAULT_STORE)
-        result = show_sweep(Store.open(path), plan)
+        result = show_sweep(Store.open(path), plan, chosen["seed"])
         show_result(result, chosen)
         click.echo(f"\nIn the store {path} as {result.id}.", err=True)
         return 0
@@ -123,7 +123,10 @@ def _dry_run(plan: SweepPlan) -> int:
         click.echo(f"First would be written: {WORDS}.")
     click.echo(f"{counted(plan.total)}{_lengths(plan)}:")
     if plan.interval_ns is not None:
-        click.echo(f"  in each of {plan.repeats} slots, every {format_span(plan.interval_ns)}:")
+        slots = (
+            f"each of {plan.repeats} slots, every {format_span(plan.interval_ns)}" if plan.repeats > 1 else "one slot"
+        )
+        click.echo(f"  in {slots}:")
     order = balanced_order(plan.points, plan.repeats, settings.seed)
     shown = order if plan.interval_ns is None else [list(range(len(plan.planned)))]
     block = block_of(plan.targets, settings)

@@ -122,5 +122,6 @@ def changed(file: Path, found: str, expected: str) -> DamagedStore:
         expected,
         found,
         where=str(file),
-        hint=f"Take that capture out ({remove}) and import it again. `storscope store check` looks at all of them.",
+        hint=f"Take that capture out ({remove}); then import it again, or measure or simulate again what it holds. "
+        "`storscope store check` looks at all of them.",
     )

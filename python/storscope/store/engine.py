@@ -175,7 +175,7 @@ class Engine:
             is_there = file in self._seen
             found = rows if is_there and capture not in unproved else rows_of.get(str(file), 0)
             if found != rows:
-                raise damaged(file, f"{found:,} rows" if is_there else "none", f"{rows:,} rows")
+                raise damaged(file, _rows(found) if is_there else "none", _rows(rows))
 
     def _limit(self, error: BaseException) -> StoreError | None:
         """What the process ran out of, where that is what an error says."""
@@ -247,6 +247,10 @@ def _hint(error: str) -> str:
     if "TIMESTAMPTZ_NS" in error:
         return "Times are in nanoseconds, which few functions take. Write time::TIMESTAMPTZ, in microseconds."
     return "The tables are: " + ", ".join([*TABLES, "counters", "captures"]) + "."
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -19,7 +19,8 @@ _ANSWERS = """
 SELECT r.run, r.capture, r.system, r.seed, epoch_ns(r.time) AS time_ns, r.duration_ns, r.engine_version, r.parameters,
        c.warnings
 FROM runs r JOIN captures c USING (capture)
-WHERE r.parameters['knee_role'] = 'answer' AND list_contains(?, r.parameters[?]) ORDER BY r.time DESC LIMIT 1
+WHERE r.parameters['knee_role'] = 'answer' AND list_contains(?, r.parameters[?])
+ORDER BY r.seed IS NOT DISTINCT FROM ? DESC, r.time DESC LIMIT 1
 """
 _UNFINISHED = """
 SELECT parameters['knee_search'] AS search, count(*) FILTER (parameters['knee_role'] = 'visit') AS visits
@@ -36,9 +37,12 @@ def read_knee(store: Store, search: str) -> KneeResult:
     return _result(row)
 
 
-def latest_knee(store: Store, plans: Sequence[str]) -> KneeResult | None:
-    """The latest search that asked the same and has an answer, by the digests of what was asked; None if none has."""
-    row = _row(store, "knee_plan", plans)
+def latest_knee(store: Store, plans: Sequence[str], seed: int | None = None) -> KneeResult | None:
+    """The latest search that asked the same and has an answer, by the digests of what was asked; None if none has.
+
+    Of those with `seed`, if there are such.
+    """
+    row = _row(store, "knee_plan", plans, seed)
     return None if row is None else _result(row)
 
 
@@ -48,8 +52,9 @@ def unfinished(store: Store, plans: Sequence[str], since_ns: int = 0) -> list[st
     return [f"{row['search']} ({row['visits']} visit{'' if row['visits'] == 1 else 's'})" for row in rows]
 
 
-def _row(store: Store, name: str, values: Sequence[str]) -> dict[str, Any] | None:
-    rows: list[dict[str, Any]] = store.query(_ANSWERS, [list(values), name]).to_pylist()
+def _row(store: Store, name: str, values: Sequence[str], seed: int | None = None) -> dict[str, Any] | None:
+    asked = [list(values), name, None if seed is None else str(seed)]
+    rows: list[dict[str, Any]] = store.query(_ANSWERS, asked).to_pylist()
     return rows[0] if rows else None
 
 

@@ -115,9 +115,12 @@ def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[],
         return read_knee(store, _Hunt(store, session, task, watch).run())
 
 
-def show_knee(store: Store, task: KneeTask) -> KneeResult:
-    """The latest search in the store that asked the same. Raises UsageError if none has an answer."""
-    found = latest_knee(store, task.digests)
+def show_knee(store: Store, task: KneeTask, seed: int | None = None) -> KneeResult:
+    """The latest search in the store that asked the same, of those with `seed` if there are such.
+
+    Raises UsageError if none has an answer.
+    """
+    found = latest_knee(store, task.digests, seed)
     if found is None:
         begun = unfinished(store, task.digests)
         other = other_knee(store, task.targets, task.workload, task.objective, task.settings)

@@ -71,12 +71,16 @@ class SweepRun:
         return self.status in MEASURED
 
 
-def latest_sweep(store: Store, digests: Sequence[str]) -> str | None:
-    """The id of the newest sweep that asked the same, by the digests of that; None if there is none."""
+def latest_sweep(store: Store, digests: Sequence[str], seed: int | None = None) -> str | None:
+    """The id of the newest sweep that asked the same, by the digests of that; None if there is none.
+
+    Of those with `seed`, if there are such.
+    """
     rows = store.query(
         """SELECT parameters['sweep'] AS sweep FROM runs
-           WHERE list_contains(?, parameters['sweep_plan']) GROUP BY 1 ORDER BY max(time) DESC LIMIT 1""",
-        [list(digests)],
+           WHERE list_contains(?, parameters['sweep_plan']) GROUP BY 1
+           ORDER BY any_value(parameters['sweep_seed']) IS NOT DISTINCT FROM ? DESC, max(time) DESC LIMIT 1""",
+        [list(digests), None if seed is None else str(seed)],
     ).to_pylist()
     return rows[0]["sweep"] if rows else None
 

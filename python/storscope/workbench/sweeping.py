@@ -298,9 +298,12 @@ def _size_label(session: BenchSession) -> dict[str, str]:
 # What there is --------------------------------------------------------------------------------------------------------
 
 
-def show_sweep(store: Store, plan: SweepPlan) -> SweepResult:
-    """The latest sweep in the store that asked the same. Raises UsageError if there is none."""
-    found = latest_sweep(store, plan.digests)
+def show_sweep(store: Store, plan: SweepPlan, seed: int | None = None) -> SweepResult:
+    """The latest sweep in the store that asked the same, of those with `seed` if there are such.
+
+    Raises UsageError if there is none.
+    """
+    found = latest_sweep(store, plan.digests, seed)
     if found is None:
         other = _other(store, plan)
         raise UsageError(
