@@ -155,6 +155,10 @@ def test_a_queue_that_grew_in_the_generator_is_not_the_storages() -> None:
     assert "requests left 90.0 ms late" in visit.reason
 
 
+def test_a_visit_that_failed_at_once_is_invalid() -> None:
+    assert _visit(_watched()).kind is PointKind.INVALID
+
+
 def test_a_percentile_of_too_few_requests_is_not_told() -> None:
     visit = _visit(_watched(*[_Served(NS_PER_MS, requests=10)] * 20))
     assert visit.figures_ns["mean"] == pytest.approx(NS_PER_MS)

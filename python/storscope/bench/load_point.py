@@ -10,8 +10,9 @@ limit, at most 5 % of that: far below its limit it need not be exact. *Service* 
 that is woken late by a busy machine does not spoil it, as randomly delayed Poisson arrivals are still Poisson arrivals
 (Kingman 1993, "Poisson Processes", 5.1) unless they come in lumps. So it is given where lateness is at most half of it,
 or else where fewer than one request in ten is sent together with another because of it: rate times mean lateness is the
-number of arrivals in a delay. Later intervals are left out, up to 70 % of a visit. Beware: a target that blocks the
-submission itself makes the generator late, and its service time hides that.
+number of arrivals in a delay. Later intervals are left out, up to 70 % of a visit, and so are those after them in which
+the queue that a pause left is worked off: what arrived meanwhile was sent together, and what comes next waits for it.
+Beware: a target that blocks the submission itself makes the generator late, and its service time hides that.
 
 Each figure has a 95 % interval from the parts of the visit that it rests on (`bench.settling`); a lower bound has none.
 """
@@ -19,8 +20,9 @@ Each figure has a 95 % interval from the parts of the visit that it rests on (`b
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from storscope.bench.buckets import Buckets
 from storscope.bench.figures import DIRECTIONS, FLUSHES, Direction, Interval, Latencies, Outcome
@@ -47,6 +49,10 @@ _GROWN_SHARE = 0.03
 _LATE_RATIO = {"": 0.05, SERVICE: 0.5}
 _LUMPED_SHARE = 0.1
 """So many requests sent together with another change the mean at light load by half of that at most."""
+_BACKLOG = 1.5
+"""After a late interval, more than so many times what is usually in flight is a queue that the pause left (ours).
+
+With 1 too few long queues are kept, with 2 too much of what pauses left (M/D/1 at 0.3 to 0.9 of its capacity)."""
 _KEPT_SHARE_MIN = 0.3
 _NAMES = {**{word: name for name, word in DIRECTIONS.items()}, FLUSH: FLUSHES}
 """The engine's word for what a figure is of."""
@@ -153,12 +159,16 @@ class PointWatch:
         self._ios_per_arrival = ios_per_arrival
         self._parts: list[_Part] = []
         self._bad_on_end = 0
+        self._is_after_pause = False
 
     def __call__(self, interval: Interval) -> None:
         """The next interval."""
         part = _Part.of(interval, self._asked)
+        if not self._is_bad(part):
+            self._bad_on_end, self._is_after_pause = 0, False
+        elif not self._is_of_a_pause(part):
+            self._bad_on_end += 1
         self._parts.append(part)
-        self._bad_on_end = self._bad_on_end + 1 if self._is_bad(part) else 0
 
     @property
     def is_hopeless(self) -> bool:
@@ -187,10 +197,14 @@ class PointWatch:
         )  # fmt: skip
 
     def _kept(self) -> list[_Part]:
+        return self._parts[self._counted]
+
+    @property
+    def _counted(self) -> slice:
         """What counts: without the start, and without a last interval that was cut off."""
-        from_ns = ramp_ns(sum(part.duration_ns for part in self._parts), INTERVAL_NS)
-        kept = self._parts[from_ns // INTERVAL_NS :]
-        return kept[:-1] if len(kept) > 1 and kept[-1].duration_ns < INTERVAL_NS / 2 else kept
+        first = ramp_ns(sum(part.duration_ns for part in self._parts), INTERVAL_NS) // INTERVAL_NS
+        is_cut_off = len(self._parts) > first + 1 and self._parts[-1].duration_ns < INTERVAL_NS / 2
+        return slice(first, len(self._parts) - is_cut_off)
 
     def _is_full(self, part: _Part) -> bool:
         return part.outstanding > _FULL_SHARE * self._slots
@@ -202,6 +216,21 @@ class PointWatch:
             return False
         stuck = part.service_ns is None and part.outstanding > 1
         return stuck or (part.service_ns or 0.0) > self._cut_ns
+
+    def _is_of_a_pause(self, part: _Part) -> bool:
+        """Whether a bad interval, the next one, is of a pause, or of the queue that one left and that gets shorter."""
+        if not self._parts:
+            return False
+        is_pause = self._pauses()(part)
+        self._is_after_pause = self._is_after_pause or is_pause
+        return is_pause or (self._is_after_pause and part.outstanding < self._parts[-1].outstanding)
+
+    def _pauses(self) -> Callable[[_Part], bool]:
+        """Tells where more was sent together than is usually in flight; what is late all the time has no pauses."""
+        late_ns = statistics.median(_lateness(part, MEAN) for part in self._parts)
+        in_flight = statistics.median(part.outstanding for part in self._parts)
+        least_ns = late_ns + in_flight / self._offered_per_s * NS_PER_S
+        return lambda part: _lateness(part, MEAN) > least_ns
 
     def _wrong(self, kept: Sequence[_Part], outcome: Outcome) -> str:
         if outcome.error is not None:
@@ -225,7 +254,7 @@ class PointWatch:
         full = sum(map(self._is_full, kept))
         if full > len(kept) / 2 or (full and outcome.result["ending"]["unsent"]):
             return f"more than {_FULL_SHARE * self._slots:,.0f} requests were in flight at a time"
-        if _is_growing(kept):
+        if kept and _is_growing(self._calm(self._pauses())):
             return "the queue grew all the while"
         return ""
 
@@ -260,11 +289,15 @@ class PointWatch:
         if usual is None:
             return None
         limit_ns = _LATE_RATIO[prefix] * max(usual, self._limit_ns.get(figure, 0.0))
-        in_time = [part for part in kept if _lateness(part, figure) <= limit_ns]
-        told = _enough(in_time, kept, figure, measure)
+        told = _enough(self._calm(lambda part: _lateness(part, figure) > limit_ns), kept, figure, measure)
         if prefix and told is None:
-            told = _enough([part for part in kept if not self._is_lumped(part)], kept, figure, measure)
+            told = _enough(self._calm(self._is_lumped), kept, figure, measure)
         return told
+
+    def _calm(self, is_late: Callable[[_Part], bool]) -> list[_Part]:
+        """Of what counts the parts that no pause reached; one in what is left out at the start may reach further."""
+        calm = _calm(self._parts, [is_late(part) for part in self._parts])
+        return list(compress(self._parts[self._counted], calm[self._counted]))
 
     def _is_lumped(self, part: _Part) -> bool:
         return self._offered_per_s * _lateness(part, MEAN) > _LUMPED_SHARE * NS_PER_S
@@ -287,6 +320,19 @@ def _is_growing(kept: Sequence[_Part]) -> bool:
     last = [part.service_ns for part in kept[-max(1, len(kept) // 3) :] if part.service_ns is not None]
     waited_ns = sum(last) / len(last) if last else 0.0
     return after > _GROWTH * before and waited_ns > _GROWN_SHARE * sum(part.duration_ns for part in kept)
+
+
+def _calm(parts: Sequence[_Part], late: Sequence[bool]) -> list[bool]:
+    """Which are neither late nor after such while more is in flight than before the pause, and than usually."""
+    in_time = [part.outstanding for part, is_late in zip(parts, late, strict=True) if not is_late]
+    usual = _BACKLOG * statistics.median(in_time) if in_time else 0.0
+    calm, before, waits = [], 0.0, False
+    for part, is_late in zip(parts, late, strict=True):
+        waits = is_late or (waits and part.outstanding > max(before, usual))
+        calm.append(not waits)
+        if not waits and part.whole.ios:  # nothing completes where a pause has just begun
+            before = part.outstanding
+    return calm
 
 
 def _enough(some: Sequence[_Part], kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> _Told | None:
