@@ -28,13 +28,16 @@ _DEVICES = ("tests/bench/safety/", "tests/bench/workloads/")
 _MEASURES = ("tests/bench/", "tests/collectors/", "tests/cli/test_bench_json.py", "tests/cli/test_compare.py",
              "tests/report/test_run_page.py", "tests/test_bench_load.py", "tests/test_live_demo.py")  # fmt: skip
 """Where tests measure real storage: on a busy machine that is measured, too, and told as a doubt."""
+_COMPUTES = tuple(f"tests/bench/test_{name}.py" for name in ("goals", "load_point", "paused_visits", "record_intervals",
+                                                             "settling"))  # fmt: skip
+"""Among these, what looks only at figures that it made: those that take long."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs the machine to itself."""
     for item in items:
-        if item.nodeid.startswith(_MEASURES) and not item.nodeid.startswith(_DEVICES):
+        if item.nodeid.startswith(_MEASURES) and not item.nodeid.startswith((*_DEVICES, *_COMPUTES)):
             item.add_marker("alone")
 
 
