@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,8 @@ from storscope.bench.shrinking import Sizes
 from storscope.bench.targets import Ready
 from storscope.cli.main import run
 from storscope.domain.units import MIB
+from tests.bench.safety.conftest import Rig
+from tests.bench.safety.conftest import run as command
 
 _READS = """
 name = "reads"
@@ -20,31 +26,41 @@ name = "reads"
 outstanding = 2
 line = [{ size = "4k" }]
 """
+_WRITES = _READS.replace("reads", "writes").replace('size = "4k"', 'size = "4k", read_share = 0.0')
+_SHUT_DOWN = 0x8004587D
+"""FS_IOC_SHUTDOWN of XFS, ext4 and f2fs; 2 does not even write the log (fs/xfs/libxfs/xfs_fs.h)."""
 _WENT_ON = Outcome({"valid": True}, ("Another doubt.",), None)
+
+
+@contextmanager
+def _once_measured(store: Path, act: Callable[[], object]) -> Iterator[None]:
+    """Does something in another thread as soon as an interval was measured."""
+    is_over = threading.Event()
+
+    def wait() -> None:
+        while not any(spool.read_bytes().count(b"\n") > 1 for spool in store.glob(".bench-*.jsonl")):
+            if is_over.wait(0.02):
+                return
+        act()
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        waiting.join()
 
 
 def test_a_read_beyond_the_end_of_a_truncated_file_says_so(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "reads.toml").write_text(_READS)
-    target, store, is_over = data / "target", tmp_path / "store", threading.Event()
+    target, store = data / "target", tmp_path / "store"
     target.write_bytes(os.urandom(16 * MIB))
     options = ["--workload", str(tmp_path / "reads.toml"), "--duration", "20s", "--store", str(store)]
-
-    def cut() -> None:
-        """As soon as an interval was measured."""
-        while not any(spool.read_bytes().count(b"\n") > 1 for spool in store.glob(".bench-*.jsonl")):
-            if is_over.wait(0.02):
-                return
-        os.truncate(target, MIB)
-
-    cutter = threading.Thread(target=cut)
-    cutter.start()
-    try:
+    with _once_measured(store, lambda: os.truncate(target, MIB)):
         assert run(["bench", str(target), *options]) == 2
-    finally:
-        is_over.set()
-        cutter.join()
     said = capsys.readouterr().err
     assert "bytes were transferred" in said
     assert f"{target} shrank during the run, from 16 MiB to 1 MiB: beyond its end there is nothing to read" in said
@@ -61,3 +77,34 @@ def test_only_what_is_smaller_than_before_shrank(tmp_path: Path) -> None:
         os.truncate(path, 3 * MIB - 1)
         (_, doubt) = sizes.compare(_WENT_ON).doubts
         assert doubt.startswith("target shrank during the run, from 3,145,728 bytes to 3,145,727 bytes: somebody else")
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.xfs")
+@pytest.mark.parametrize(
+    ("option", "left"),
+    [
+        ((), "The scratch file {}: cannot be removed: Input/output error."),
+        (("--keep",), "{} stays, but is not known as storscope's own any more: Input/output error."),
+    ],
+)
+def test_a_file_system_that_fails_during_a_run_ends_it_with_what_was_measured(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...], left: str
+) -> None:
+    (tmp_path / "writes.toml").write_text(_WRITES)
+    store = tmp_path / "store"
+    options = ["--workload", str(tmp_path / "writes.toml"), "--duration", "20s", "--size", "16m", "--store", str(store)]
+    with ExitStack() as stack:
+        rig = Rig(data.parent, stack)
+        device = rig.loop(rig.image(size_bytes=512 * MIB))
+        command("mkfs.xfs", "-q", device)
+        mount = rig.mount(device)
+        descriptor = os.open(mount, os.O_RDONLY)
+        stack.callback(os.close, descriptor)
+        with _once_measured(store, lambda: fcntl.ioctl(descriptor, _SHUT_DOWN, struct.pack("I", 2))):
+            assert run(["bench", str(mount / "new"), *options, *option]) == 2
+    shown, told = capsys.readouterr()
+    assert "figures, with 95 % intervals" in shown
+    assert "In the store" in told
+    assert "Input/output error (os error 5)" in told
+    assert left.format(mount / "new") in told

@@ -1,6 +1,7 @@
 """Whether a target became smaller while it was measured: somebody truncated the file, or the device below was reduced.
 
 A read beyond the end gives no error, only no bytes; a write there makes a file longer again, and nothing is noticed.
+A file system that has failed (XFS that shut down, NFS that lost the file) does not even tell the size.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Sizes:
         found = [
             f"{ready.name} shrank during the run, from {_words(before, now)} to {_words(now, before)}"
             for ready, before in zip(self._targets, self._before, strict=True)
-            if (now := _size_bytes(ready)) < before
+            if (now := _size_bytes_if_told(ready)) is not None and now < before
         ]
         if not found:
             return outcome
@@ -44,6 +45,14 @@ class Sizes:
 
 def _size_bytes(ready: Ready) -> int:
     return os.lseek(ready.descriptor, 0, os.SEEK_END)
+
+
+def _size_bytes_if_told(ready: Ready) -> int | None:
+    """None where its file system has failed meanwhile: what ended the run says so."""
+    try:
+        return _size_bytes(ready)
+    except OSError:
+        return None
 
 
 def _words(size_bytes: int, other_bytes: int) -> str:

@@ -80,19 +80,29 @@ class Scratch:
             os.close(self.descriptor)
 
     def _seal(self) -> None:
-        reason = self.journal.seal(self.record, os.fstat(self.descriptor), self.record.size_bytes)
+        try:
+            reason = self.journal.seal(self.record, os.fstat(self.descriptor), self.record.size_bytes)
+        except OSError as error:  # its file system has failed
+            reason = str(error.strerror)
         if reason:
             self.told(f"{self.path} stays, but is not known as storscope's own any more: {reason}.")
 
     def _remove(self) -> None:
         left = remove(self.record, self.journal, self.kernel, is_own_lock=True)
-        names = os.fstat(self.descriptor).st_nlink
+        names = self._names()
         if names == 1 and left.outcome is not Swept.REMOVED:
             left = self._remove_moved(left)
         if names > 1:
             left = replace(left, outcome=Swept.LINKED)
         if names > 0 and left.outcome is not Swept.REMOVED:
             self.told(f"The scratch file {left}.")
+
+    def _names(self) -> int:
+        """How many names it has; where its file system has failed and does not tell, the one that it was given."""
+        try:
+            return os.fstat(self.descriptor).st_nlink
+        except OSError:
+            return 1
 
     def _remove_moved(self, left: Leftover) -> Leftover:
         """It went along with its folder, and is removed there; one that got another name is for who gave it that."""
