@@ -35,6 +35,13 @@ def test_a_size_that_the_device_does_not_take_is_no_failing_device() -> None:
     assert "is failing" not in run_error("failed", explained("a read: Invalid argument (os error 22)")).message()
 
 
+@pytest.mark.parametrize("found", ["No space left on device (os error 28)", "Disk quota exceeded (os error 122)"])
+def test_a_write_that_finds_no_room_is_no_failing_device(found: str) -> None:
+    said = run_error("failed", explained(f"a write: {found}")).message()
+    assert "make room, or choose a smaller --size" in said
+    assert "is failing" not in said
+
+
 @pytest.mark.parametrize(
     ("said", "behind"),
     [
@@ -142,6 +149,32 @@ def test_a_store_that_cannot_be_written_is_named(data: Path, capsys: pytest.Capt
     told = capsys.readouterr().err
     assert f"{store}: expected a store that can be written to, found Read-only file system" in told
     assert "--store DIR" in told
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.xfs")
+@pytest.mark.parametrize("option", [(), ("--buffered",)])
+def test_a_thin_volume_that_fills_up_is_not_told_as_failing(
+    data: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...]
+) -> None:
+    """Through the page cache that shows only when the scratch file is written out."""
+    with ExitStack() as stack:
+        rig = Rig(data.parent, stack)
+        memory = data.parent / "memory"
+        memory.mkdir()
+        rig.mount_at(memory, "-t", "tmpfs", "-o", "size=80m", "tmpfs")
+        (memory / "image").touch()
+        os.truncate(memory / "image", 512 * MIB)
+        device = rig.loop(memory / "image")
+        run("mkfs.xfs", "-q", device)
+        mount = rig.mount(device)
+        arguments = ["bench", str(mount), "--workload", "backup", "--size", "128m", "--duration", "200ms", *option]
+        assert storscope([*arguments, "--store", str(data.parent / "store")]) == 2
+        assert not list(mount.iterdir())
+    told = capsys.readouterr().err
+    assert "No space left on device (os error 28); no room is left there, or on what it lies on (a thin volume" in told
+    assert "error: the system" not in told
+    assert "is failing" not in told
 
 
 @pytest.mark.parametrize("ioengine", ["io_uring", "threads"])

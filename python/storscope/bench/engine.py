@@ -167,6 +167,16 @@ _BLOCKS: Final = (
 )
 
 
+_NO_ROOM: Final = (
+    "; no room is left there, or on what it lies on (a thin volume, an image with holes): others took it meanwhile, or "
+    "what is overwritten goes to a new place before the old one is free (btrfs, extents shared with a snapshot or a "
+    "copy): make room, or choose a smaller --size"
+)
+_IO_HINTS: Final = {errno.EINVAL: _BLOCKS, errno.ENOSPC: _NO_ROOM, errno.EDQUOT: _NO_ROOM}
+"""Number -> what is behind an I/O that was refused though nothing is broken (open(2), O_DIRECT; write(2))."""
+_SYSTEM_ERROR: Final = re.compile(r"\(os error (?P<number>\d+)\)")
+
+
 def in_units(sentence: str) -> str:
     """A sentence of the core's with its times as people read them: '745 µs' for '745471 ns'."""
     return _NANOSECONDS.sub(lambda found: format_duration(float(found[1])), sentence)
@@ -186,10 +196,11 @@ _RING_HINTS: Final = {
 
 
 def explained(message: str) -> str:
-    """What ended a run, with what is behind EINVAL (open(2), O_DIRECT), and behind a ring that is refused."""
+    """What ended a run, with what is behind an I/O that was refused, and behind a ring that is."""
     if (ring := _RING.search(message)) is not None:
         return message + _RING_HINTS.get(int(ring["number"]), "")
-    return message + (_BLOCKS if "Invalid argument (os error 22)" in message else "")
+    said = _SYSTEM_ERROR.search(message)
+    return message if said is None else message + _IO_HINTS.get(int(said["number"]), "")
 
 
 _EXPECTED: Final = {
@@ -207,7 +218,8 @@ def run_error(kind: str, message: str) -> StorscopeError:
     if kind == "open":
         return TargetRefused("a target that opens", message)
     expected, hint = _EXPECTED[kind]
-    return StorscopeError(expected, message, hint="" if _BLOCKS in message else hint)  # that one is nobody's failure
+    is_explained = any(words in message for words in _IO_HINTS.values())  # these are nobody's failure
+    return StorscopeError(expected, message, hint="" if is_explained else hint)
 
 
 _PLAN_MESSAGE: Final = re.compile(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from storscope.bench.device_check import Answer, Asked, DeviceCheck
 from storscope.bench.device_counters import DeviceWatch
-from storscope.bench.engine import EngineRun, NoTarget, RunPlan, run_error
+from storscope.bench.engine import EngineRun, NoTarget, RunPlan, explained, run_error
 from storscope.bench.room import check_room, needed_bytes
 from storscope.bench.safety import (
     DeviceTarget,
@@ -205,11 +205,20 @@ def _fill(stack: ExitStack, made: Scratch, wish: Wish, size_bytes: int, index: i
     outcome = run.outcome()
     if outcome.error is not None:
         raise run_error(*outcome.error)
-    os.fsync(descriptor)
+    _write_out(descriptor, made.path)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     if outcome.result["ending"]["completed"] * _PREFILL_BYTES != size_bytes:
         raise StorscopeError("a scratch file filled completely", f"{outcome.result['ending']['completed']} MiB")
     return is_direct
+
+
+def _write_out(descriptor: int, path: Path) -> None:
+    """To the device: what went through the page cache may find only now that there is no room, or that it fails."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        said = f"{path} could not be written out: {error.strerror} (os error {error.errno})"
+        raise run_error("failed", explained(said)) from error
 
 
 # What exists ----------------------------------------------------------------------------------------------------------
