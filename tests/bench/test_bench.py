@@ -366,6 +366,21 @@ def test_what_holes_mean_is_told_of_what_is_done_to_them(
     assert ("each first write there allocates, unlike later ones" in doubts) is writes
 
 
+@pytest.mark.needs_root
+def test_holes_are_counted_also_where_a_file_system_tells_nothing_else(
+    tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ExitStack() as stack:
+        Rig(tmp_path, stack).mount_at(data, "-t", "tmpfs", "-o", "size=32m", "tmpfs")
+        with (data / "file").open("wb") as file:
+            file.write(os.urandom(15 * MIB))
+            file.truncate(16 * MIB)
+        arguments = ["bench", str(data / "file"), "--workload", "max-throughput-read", "--duration", "0.2s", "--json"]
+        assert run([*arguments, "--store", str(tmp_path / "store")]) == 0
+        doubts = " ".join(json.loads(capsys.readouterr().out)["doubts"])
+    assert "Not the device: 1 MiB of the file are holes" in doubts
+
+
 def test_a_dry_run_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", str(data), "--workload", "oltp", "--size", "16M", "--dry-run"]) == 0
     assert "Nothing has been written." in capsys.readouterr().out

@@ -154,7 +154,7 @@ class Evidence:
         extents = self.extents
         if extents is None:
             return
-        if word == "read" and (unwritten := _not_written(extents)):
+        if word == "read" and (unwritten := extents.missing_bytes):
             yield (
                 f"the extent map says that {format_bytes(unwritten)} of {format_bytes(extents.size_bytes)} are holes "
                 "or unwritten, and reading them is answered from memory"
@@ -226,9 +226,3 @@ class Evidence:
                     names = ", ".join(self.under.nearest)
                     return [f"Not the disk below: {names} {done} {format_bytes(above)}, {less}{said}."]
         return []
-
-
-def _not_written(extents: ExtentMap) -> int:
-    """Bytes that reading answers from memory: holes, and where the map tells, unwritten and delayed ones."""
-    written = extents.written_bytes
-    return extents.hole_bytes if written is None else extents.size_bytes - written

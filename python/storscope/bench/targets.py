@@ -308,8 +308,7 @@ def _extent_doubts(found: ExtentMap, *, reads: bool, writes: bool = False) -> It
     elif found.is_fully_written is None:
         yield "The file system does not tell whether every block is written: first writes may allocate."
     elif not found.is_fully_written:
-        missing = format_bytes(found.size_bytes - (found.written_bytes or 0))
-        what = f"{missing} of the file are holes, unwritten or not yet on the device"
+        what = f"{format_bytes(found.missing_bytes)} of the file are holes, unwritten or not yet on the device"
         if reads:
             yield f"Not the device: {what}, and reading them is answered from memory."
         if writes:

@@ -115,6 +115,7 @@ def test_without_fiemap_holes_are_known_and_the_rest_is_null(tmp_path: Path, mon
     assert (full.source, full.hole_bytes, full.unwritten_bytes, full.written_bytes) == ("SEEK_HOLE", 0, None, None)
     assert full.is_fully_written is None
     assert (sparse.hole_bytes, sparse.is_fully_written) == (4 * MIB, False)
+    assert (full.missing_bytes, sparse.missing_bytes) == (0, 4 * MIB)
     assert hole.hole_bytes == MIB
 
 
@@ -134,3 +135,4 @@ def test_sums_add_up() -> None:
     seen = ExtentMap(10 * KIB, parts, "FIEMAP")
     assert (seen.written_bytes, seen.unwritten_bytes, seen.delayed_bytes, seen.inline_bytes) == (2 * KIB, KIB, KIB, KIB)
     assert seen.hole_bytes == 5 * KIB
+    assert seen.missing_bytes == 8 * KIB

@@ -101,6 +101,12 @@ class ExtentMap:
         return sum(self._within(extent) for extent in self.extents if not any(flag in extent.flags for flag in without))
 
     @property
+    def missing_bytes(self) -> int:
+        """What reading answers from memory: holes, and where the map tells, what is unwritten or not yet placed."""
+        written = self.written_bytes
+        return self.hole_bytes if written is None else self.size_bytes - written
+
+    @property
     def is_fully_written(self) -> bool | None:
         """Whether every byte is written and on the device; null if that cannot be known."""
         if self.hole_bytes:
