@@ -366,6 +366,21 @@ def test_what_holes_mean_is_told_of_what_is_done_to_them(
     assert ("each first write there allocates, unlike later ones" in doubts) is writes
 
 
+@pytest.mark.parametrize("used", ["8m", "12m", None])
+def test_holes_beyond_the_part_that_is_used_are_not_told(
+    data: Path, capsys: pytest.CaptureFixture[str], used: str | None
+) -> None:
+    with (data / "file").open("wb") as file:
+        file.write(os.urandom(8 * MIB))
+        file.truncate(16 * MIB)
+    arguments = ["bench", str(data / "file"), "--workload", "max-throughput-read", "--duration", "0.2s", "--json"]
+    arguments += ["--size", used] if used else []
+    assert run([*arguments, "--store", str(data.parent / "store")]) == 0
+    doubts = " ".join(json.loads(capsys.readouterr().out)["doubts"])
+    told = re.findall(r"(\d+ MiB) of the file are holes", doubts)
+    assert told == {"8m": [], "12m": ["4 MiB"], None: ["8 MiB"]}[used]
+
+
 @pytest.mark.needs_root
 def test_holes_are_counted_also_where_a_file_system_tells_nothing_else(
     tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]

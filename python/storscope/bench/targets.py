@@ -91,7 +91,7 @@ class Ready:
     """Workloads are confined to the first part of the target; None is all of it."""
     under: Underneath = _NOTHING_KNOWN
     extents: ExtentMap | None = None
-    """Of a file, before it is measured."""
+    """Of the part of a file that is used, before it is measured."""
     prefill: DeviceCheck | None = None
     """What the devices did while a scratch file was filled."""
     writable: bool = False
@@ -231,7 +231,7 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
     _refuse_more_than_there_is(opened.target, os.lseek(opened.descriptor, 0, os.SEEK_END), wish.size_bytes)
     doubts = list(_cache_doubts(wish.direct, is_direct))
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
-    extents = extents_of(opened.descriptor, sync=True) if kind == "file" else None
+    extents = _used_extents(opened.descriptor, wish.size_bytes) if kind == "file" else None
     if extents is not None:
         reads = any(stream.access.reads for stream in wish.workload.streams)
         doubts += _extent_doubts(extents, reads=reads, writes=wish.writes)
@@ -243,6 +243,12 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
         opened.descriptor, storable(opened.target.path), kind, is_direct, tuple(doubts), wish.size_bytes,
         underneath(opened.descriptor), extents, writable=wish.writes,
     )  # fmt: skip
+
+
+def _used_extents(descriptor: int, size_bytes: int | None) -> ExtentMap:
+    """Of the part that is used: what lies beyond it says nothing of the figures."""
+    extents = extents_of(descriptor, sync=True)
+    return extents if size_bytes is None else extents.until(size_bytes)
 
 
 def used_size(path: str | Path, size_bytes: int | None) -> int:
