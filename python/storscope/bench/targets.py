@@ -319,6 +319,11 @@ def _extent_doubts(found: ExtentMap, *, reads: bool, writes: bool = False) -> It
             yield f"Not the device: {what}, and reading them is answered from memory."
         if writes:
             yield f"{what}: each first write there allocates, unlike later ones."
+    if writes and found.shared_bytes:
+        yield (
+            f"{format_bytes(found.shared_bytes)} of the file are shared with a snapshot or a copy: each first write "
+            "there needs a new place, unlike later ones where the file system overwrites in place."
+        )
     if found.encoded_bytes:
         yield "The file system compresses or encrypts the file: its device transfers another number of bytes."
 
