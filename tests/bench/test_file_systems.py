@@ -24,7 +24,7 @@ def made(data: Path) -> Iterator[Made]:
         rig = Rig(data.parent, stack)
 
         def make(name: str) -> Path:
-            device = rig.loop(rig.image(size_bytes=512 * MIB))
+            device = rig.loop(rig.image(name, size_bytes=512 * MIB))
             run(f"mkfs.{name}", "-q", device)
             return rig.mount(device)
 
@@ -53,3 +53,39 @@ def test_blocks_that_are_shared_with_a_copy_are_told_where_they_are_written(
     allowed = ("--overwrite", f"{file}:{8 * MIB}") if share < 1 else ()
     doubts = _doubts(data, capsys, line, str(file), *allowed)
     assert ("8 MiB of the file are shared with a snapshot or a copy: each first write" in doubts) is is_told
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.btrfs")
+@pytest.mark.parametrize(("align", "is_cached"), [("512", True), ("4k", False)])
+def test_what_btrfs_takes_through_the_page_cache_is_told(
+    made: Made, data: Path, capsys: pytest.CaptureFixture[str], align: str, is_cached: bool
+) -> None:
+    """Before the run as well. No I/O fails, and O_DIRECT is set."""
+    mount = made("btrfs")
+    file = mount / "file"
+    file.write_bytes(os.urandom(8 * MIB))
+    doubts = _doubts(data, capsys, f'size = "8k", align = "{align}"', str(file))
+    assert ("no multiples of 4 KiB, the block of btrfs, go through the page cache (512 B)" in doubts) is is_cached
+    assert storscope(["bench", str(file), "--workload", str(data.parent / "w.toml"), "--dry-run"]) == 0
+    assert ("this workload would go through the page cache" in capsys.readouterr().out) is is_cached
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.btrfs")
+@pytest.mark.needs("mkfs.xfs")
+def test_it_is_told_of_the_target_alone_that_such_ios_are_sent_to(
+    made: Made, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [made(name) / "file" for name in ("btrfs", "xfs")]
+    for file in files:
+        file.write_bytes(os.urandom(8 * MIB))
+    streams = (
+        f'[[stream]]\noutstanding = 1\ntargets = [{index}]\nline = [{{ size = "8k", align = "{align}" }}]\n'
+        for index, align in enumerate(("4k", "512"))
+    )
+    workload = data.parent / "two.toml"
+    workload.write_text('name = "two"\n' + "".join(streams))
+    given = ["bench", *map(str, files), "--workload", str(workload), "--duration", "300ms", "--json"]
+    assert storscope([*given, "--store", str(data.parent / "store")]) == 0
+    assert "no multiples of 4 KiB" not in capsys.readouterr().out

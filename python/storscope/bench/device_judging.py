@@ -196,7 +196,7 @@ class Evidence:
         if process is None:
             return f"others used it{journal}" + ("" if self.direct else ", or read-ahead")
         if process - asked > more / 2:
-            ours = "this process's other work" if self.direct else "read-ahead" if word == "read" else "its other work"
+            ours = "this process's other work" if self.direct else "read-ahead" if word == "read" else "whole pages"
             return f"this process itself caused {format_bytes(process)} ({ours})"
         return f"this process caused {format_bytes(process)} of it, so others used the device{journal}"
 

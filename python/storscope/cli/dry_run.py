@@ -49,9 +49,8 @@ def misfit_words(block: DirectBlock | None, workload: Workload) -> str:
     wrong = () if block is None else block.misfits(workload)
     if block is None or not wrong:
         return ""
-    does = "would fail" if block.is_strict else "may fail, or go through the page cache"
     sizes = ", ".join(format_bytes(size) for size in wrong)
-    return f"{does}: {sizes} on blocks of {format_bytes(block.size_bytes)}"
+    return f"{block.misfits_do}: {sizes} on blocks of {format_bytes(block.size_bytes)}"
 
 
 def print_blocks(block: DirectBlock | None, workloads: Sequence[Workload]) -> bool:
@@ -63,10 +62,9 @@ def print_blocks(block: DirectBlock | None, workloads: Sequence[Workload]) -> bo
         click.echo(f"Sizes and offsets suit O_DIRECT: multiples of {block.words}.")
         return True
     few = "this workload" if len(workloads) == 1 else f"{wrong} of {len(workloads)}"
-    does = "would fail" if block.is_strict else "may fail, or go through the page cache"
     click.echo(
-        f"Past the page cache (O_DIRECT) sizes and offsets must be multiples of {block.words}: {few} {does}. "
-        "Choose such ones, or --buffered."
+        f"Past the page cache (O_DIRECT) sizes and offsets must be multiples of {block.words}: {few} "
+        f"{block.misfits_do}. Choose such ones, or --buffered."
     )
     return not block.is_strict
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import storscope
 from storscope.bench.cpu_quota import QuotaWatch
 from storscope.bench.device_watches import DeviceWatches
+from storscope.bench.direct_blocks import as_taken
 from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.goals import Goal, Progress, fixed_time
@@ -173,14 +174,16 @@ class BenchSession:
             settings.duration_ns, settings.seed, settings.interval_ns // parts, held=True, engine=settings.ioengine,
         )  # fmt: skip
         known = {**self._labels, **(labels or {})}
-        about = _about(self._ready, used, settings)
+        taken = tuple(as_taken(ready, used, index) for index, ready in enumerate(self._ready))
+        about = _about(taken, used, settings)
+        about = replace(about, direct=all(ready.direct for ready in self._ready))  # as asked: fio's option
         about = replace(about, labels=known, goal=goal.explain(), doubts=(*settings.doubts, *about.doubts))
         started, about = engine_of(settings.engine, plan, about)
         measuring = functools.partial(
             Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts, measure=latency_of(about)
         )
         return _measure(
-            self._store, started, measuring, self._ready, about, watch, follow, self._stop, shared=settings.shared
+            self._store, started, measuring, taken, about, watch, follow, self._stop, shared=settings.shared
         )  # fmt: skip
 
     def _stamped(self, workload: Workload) -> Workload:
