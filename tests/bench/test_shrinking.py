@@ -66,6 +66,25 @@ def test_a_read_beyond_the_end_of_a_truncated_file_says_so(
     assert f"{target} shrank during the run, from 16 MiB to 1 MiB: beyond its end there is nothing to read" in said
 
 
+@pytest.mark.parametrize("cut_bytes", [MIB, None])
+def test_what_was_truncated_while_it_is_written_is_told_by_its_holes(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], cut_bytes: int | None
+) -> None:
+    """Writes make the file as long again, and no I/O fails."""
+    (tmp_path / "writes.toml").write_text(_WRITES)
+    store = tmp_path / "store"
+    options = ["--workload", str(tmp_path / "writes.toml"), "--duration", "3s", "--size", "256m", "--store", str(store)]
+
+    def cut() -> None:
+        if cut_bytes is not None:
+            os.truncate(data / "new", cut_bytes)
+
+    with _once_measured(store, cut):
+        assert run(["bench", str(data / "new"), *options]) == 0
+    told = f"{data}/new has holes, and had none when it was opened: somebody else truncated it or punched them."
+    assert (told in capsys.readouterr().out) is (cut_bytes is not None)
+
+
 def test_only_what_is_smaller_than_before_shrank(tmp_path: Path) -> None:
     path = tmp_path / "target"
     path.write_bytes(bytes(3 * MIB))
