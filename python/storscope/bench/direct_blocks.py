@@ -14,6 +14,7 @@ from typing import Final
 
 from storscope.bench.safety import DeviceTarget, NewFileTarget, resolve
 from storscope.bench.safety.kernel import Kernel, read_number
+from storscope.bench.safety.target import Place
 from storscope.bench.targets import Ready
 from storscope.domain.access import Copy
 from storscope.domain.units import KIB, format_bytes
@@ -81,11 +82,16 @@ def _block_of(path: str, kernel: Kernel) -> DirectBlock:
             return DirectBlock(os.statvfs(folder).f_bsize, place.fs_type, is_strict=False, is_cached=True)
         if place.device is None:
             return DirectBlock(_SUITS_BYTES, None, is_strict=False)
-        device, is_strict = place.device, place.fs_type in _STRICT_FS
+        device, is_strict = place.device, place.fs_type in _STRICT_FS and not _journals_data(place)
     size_bytes = read_number(kernel.sysfs / "class" / "block" / device.disk / "queue" / "logical_block_size")
     if not size_bytes:
         return DirectBlock(_SUITS_BYTES, None, is_strict=False)
     return DirectBlock(size_bytes, device.disk, is_strict)
+
+
+def _journals_data(place: Place) -> bool:
+    """ext4 then takes everything through the page cache (ext4_should_use_dio in fs/ext4/file.c)."""
+    return place.mount is not None and "data=journal" in place.mount.super_options.split(",")
 
 
 # What becomes of a run ------------------------------------------------------------------------------------------------

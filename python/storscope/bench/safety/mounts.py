@@ -26,6 +26,8 @@ class Mount:
     options: str
     fs_type: str
     source: str
+    super_options: str = ""
+    """Of the file system, not of this mount alone: `data=journal`, `compress=zstd` and the like."""
 
 
 def parse_mountinfo(text: str) -> list[Mount]:
@@ -41,7 +43,8 @@ def _mount(line: str) -> Mount | None:
     number = DeviceNumber.parse(before[2])
     if number is None or not before[0].isdecimal():
         return None
-    return Mount(int(before[0]), number, unescape(before[4]), before[5], after[0], unescape(after[1]))
+    super_options = "".join(after[2:3])
+    return Mount(int(before[0]), number, unescape(before[4]), before[5], after[0], unescape(after[1]), super_options)
 
 
 def own_mounts(kernel: Kernel) -> list[Mount]:
