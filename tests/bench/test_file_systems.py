@@ -57,15 +57,18 @@ def test_blocks_that_are_shared_with_a_copy_are_told_where_they_are_written(
 
 @pytest.mark.needs_root
 @pytest.mark.needs("mkfs.btrfs")
-@pytest.mark.parametrize(("align", "is_cached"), [("512", True), ("4k", False)])
+@pytest.mark.parametrize(
+    ("line", "is_cached"),
+    [("align = 512", True), ('align = "4k"', False), ("align = 512, random_share = 0.0", False)],
+)
 def test_what_btrfs_takes_through_the_page_cache_is_told(
-    made: Made, data: Path, capsys: pytest.CaptureFixture[str], align: str, is_cached: bool
+    made: Made, data: Path, capsys: pytest.CaptureFixture[str], line: str, is_cached: bool
 ) -> None:
     """Before the run as well. No I/O fails, and O_DIRECT is set."""
     mount = made("btrfs")
     file = mount / "file"
     file.write_bytes(os.urandom(8 * MIB))
-    doubts = _doubts(data, capsys, f'size = "8k", align = "{align}"', str(file))
+    doubts = _doubts(data, capsys, f'size = "8k", {line}', str(file))
     assert ("no multiples of 4 KiB, the block of btrfs, go through the page cache (512 B)" in doubts) is is_cached
     assert storscope(["bench", str(file), "--workload", str(data.parent / "w.toml"), "--dry-run"]) == 0
     assert ("this workload would go through the page cache" in capsys.readouterr().out) is is_cached

@@ -8,7 +8,7 @@ take what is none through the page cache without a word; others may do either, o
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from storscope.bench.safety.kernel import Kernel, read_number
 from storscope.bench.safety.target import Place
 from storscope.bench.targets import Ready
 from storscope.domain.access import Copy
+from storscope.domain.load import Starts
 from storscope.domain.units import KIB, format_bytes
 from storscope.domain.workload import Stream, Workload
 
@@ -61,8 +62,31 @@ class DirectBlock:
 
     def misfits_of(self, streams: Sequence[Stream]) -> tuple[int, ...]:
         """The same of some streams."""
-        units = {unit for stream in streams for unit in stream.unit_bytes()}
+        units = {unit for stream in streams for unit in _units(stream, self.size_bytes)}
         return tuple(sorted(unit for unit in units if unit % self.size_bytes))
+
+
+def _units(stream: Stream, block_bytes: int) -> Iterator[int]:
+    """Sizes, alignments and starts that offsets follow from (Transfers::place in crates/storscope-load).
+
+    A transfer that goes on where the one before it ended is rounded up to its alignment. So smaller ones than the block
+    move nothing where all go on, from the start of the region, and have sizes of whole blocks.
+    """
+    if isinstance(stream.access, Copy) or not _goes_on(stream):
+        yield from stream.unit_bytes()
+        return
+    yield stream.region.start_bytes
+    for line in stream.access.lines:
+        yield from (line.size_bytes, line.reply_bytes)
+        if block_bytes % line.effective_align_bytes:
+            yield line.effective_align_bytes
+
+
+def _goes_on(stream: Stream) -> bool:
+    """Whether each of its transfers, by each of its workers, goes on from the start of the region."""
+    if isinstance(stream.access, Copy) or (stream.starts is Starts.APART and stream.workers > 1):
+        return False
+    return not any(line.random_share for line in stream.access.lines)
 
 
 def direct_block(targets: Sequence[str], kernel: Kernel | None = None) -> DirectBlock:

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from storscope.bench.direct_blocks import DirectBlock, direct_block
+from storscope.cli.main import run as storscope
 from tests.bench.safety.conftest import Rig, run
 
 
@@ -53,3 +54,30 @@ def test_ext4_that_journals_data_takes_what_is_no_multiple(rig: Rig, option: str
     finally:
         os.close(descriptor)
     assert is_strict is (option == "data=ordered")
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize(
+    ("stream", "line", "fits"),
+    [
+        ("", "align = 4096", True),
+        ("", "align = 512", False),
+        ("", "align = 512, random_share = 0.5", False),
+        ("", "align = 512, random_share = 0.0", True),
+        ("", "align = 1536, random_share = 0.0", False),
+        ('workers = 3\nstarts = "apart"', "align = 512, random_share = 0.0", False),
+        ('workers = 3\nstarts = "together"', "align = 512, random_share = 0.0", True),
+        ("[stream.region]\nstart = 512", "align = 512, random_share = 0.0", False),
+    ],
+)
+def test_what_is_said_to_suit_the_device_does_not_fail_there(
+    rig: Rig, capsys: pytest.CaptureFixture[str], stream: str, line: str, fits: bool
+) -> None:
+    device = rig.loop(rig.image(), "--sector-size", "4096")
+    workload = rig.folder / "w.toml"
+    workload.write_text(f'name = "w"\n[[stream]]\noutstanding = 1\nline = [{{ size = "8k", {line} }}]\n{stream}\n')
+    asked = ["bench", str(device), "--workload", str(workload), "--duration", "200ms"]
+    assert storscope([*asked, "--dry-run"]) == (0 if fits else 2)
+    assert ("this workload would fail" in capsys.readouterr().out) is not fits
+    assert storscope([*asked, "--store", str(rig.folder / "store")]) == (0 if fits else 2)
+    assert ("Invalid argument" in capsys.readouterr().err) is not fits
