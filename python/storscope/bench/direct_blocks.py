@@ -17,6 +17,7 @@ from storscope.bench.safety.kernel import Kernel, read_number
 from storscope.bench.safety.target import Place
 from storscope.bench.targets import Ready
 from storscope.domain.access import Copy
+from storscope.domain.errors import UsageError
 from storscope.domain.load import Starts
 from storscope.domain.units import KIB, format_bytes
 from storscope.domain.workload import Stream, Workload
@@ -25,6 +26,7 @@ _SUITS_BYTES: Final = 4 * KIB
 """Disks with larger logical blocks are hardly found."""
 _STRICT_FS: Final = frozenset({"ext2", "ext3", "ext4", "xfs"})
 """They pass what they are asked for on to the device, or refuse it (fs/iomap/direct-io.c)."""
+_CHOOSE: Final = "Choose such ones, or --buffered."
 _CACHING_FS: Final = frozenset({"btrfs", "f2fs"})
 """They fall back to the page cache (check_direct_IO in fs/btrfs/direct-io.c, f2fs_should_use_dio in fs/f2fs/file.c)."""
 
@@ -93,6 +95,24 @@ def direct_block(targets: Sequence[str], kernel: Kernel | None = None) -> Direct
     """The largest logical block of the devices that targets are, or lie on. Raises UsageError, TargetRefused."""
     found = [_block_of(target, kernel or Kernel()) for target in targets]
     return max(found, key=lambda block: (block.size_bytes, block.owner is not None))
+
+
+def check_blocks(targets: Sequence[str], workload: Workload) -> None:
+    """Whether all I/Os can go past the page cache, before anything is written for them.
+
+    Raises UsageError where some would fail for certain. What is not known, and what goes through the cache, is a matter
+    of the run.
+    """
+    for index, target in enumerate(targets):
+        block = _block_of(target, Kernel())
+        wrong = block.misfits_of([stream for stream in workload.streams if _uses(stream, index)])
+        if wrong and block.is_strict:
+            raise UsageError(
+                f"sizes and offsets that are multiples of {block.words}",
+                f"{', '.join(format_bytes(size) for size in wrong)}, which O_DIRECT answers with 'Invalid argument'",
+                where=target,
+                hint=f"{_CHOOSE} A built-in workload becomes a file with: storscope workload convert NAME --to toml.",
+            )
 
 
 def _block_of(path: str, kernel: Kernel) -> DirectBlock:

@@ -14,7 +14,7 @@ from pathlib import Path
 import storscope
 from storscope.bench.cpu_quota import QuotaWatch
 from storscope.bench.device_watches import DeviceWatches
-from storscope.bench.direct_blocks import as_taken
+from storscope.bench.direct_blocks import as_taken, check_blocks
 from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.goals import Goal, Progress, fixed_time
@@ -238,11 +238,13 @@ def bench_session(
     stop: Callable[[], bool],
     filled: Callable[[int, int], None] = lambda _done_bytes, _total_bytes: None,
     writes: bool = False,
+    blocks: bool = True,
 ) -> Iterator[BenchSession]:
     """Opens a target for a workload and others like it: creates and fills what is needed, and takes it down at the end.
 
     With several targets the streams of the workload name them by their index. `writes` opens them for writing also if
-    the workload only reads, as preconditioning needs. `filled` hears how much of a scratch file is written.
+    the workload only reads, as preconditioning needs. `filled` hears how much of a scratch file is written. `blocks`
+    refuses what O_DIRECT would; without it each measurement that it refuses fails by itself.
 
     First removes scratch files of runs that crashed, and stores what those had measured. Raises TargetRefused for a
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
@@ -250,6 +252,8 @@ def bench_session(
     targets = [target] if isinstance(target, str) else list(target)
     check_engine(settings.engine, settings.ioengine)
     check_load(settings.engine, workload, len(targets))
+    if blocks and settings.direct:
+        check_blocks(targets, workload)
     for leftover in sweep():
         if leftover.is_news:
             run = "another run" if leftover.outcome is Swept.FOREIGN else "a run that was killed"

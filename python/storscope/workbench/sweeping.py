@@ -190,7 +190,7 @@ def sweep_session(
     """A session that suits every point."""
     return bench_session(
         store, plan.targets, demanding(plan.planned), plan.settings, told=watch.say, stop=stop,
-        writes=plan.preconditions,
+        writes=plan.preconditions, blocks=False,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from storscope.bench.direct_blocks import DirectBlock, direct_block
 from storscope.cli.main import run as storscope
+from storscope.domain.units import MIB
 from tests.bench.safety.conftest import Rig, run
 
 
@@ -81,3 +82,21 @@ def test_what_is_said_to_suit_the_device_does_not_fail_there(
     assert ("this workload would fail" in capsys.readouterr().out) is not fits
     assert storscope([*asked, "--store", str(rig.folder / "store")]) == (0 if fits else 2)
     assert ("Invalid argument" in capsys.readouterr().err) is not fits
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.parametrize("how", [(), ("--knee",), ("--engine", "fio"), ("--precondition",)])
+def test_what_the_device_does_not_take_is_refused_before_anything_is_written_for_it(
+    rig: Rig, capsys: pytest.CaptureFixture[str], how: tuple[str, ...]
+) -> None:
+    device = rig.loop(rig.image(size_bytes=96 * MIB), "--sector-size", "4096")
+    run("mkfs.ext4", "-q", device)
+    mount, store = rig.mount(device), rig.folder / "store"
+    asked = ["bench", str(mount), "--workload", "random-8k-70-read", "--size", "16m", *how, "--store", str(store)]
+    assert storscope(asked) == 2
+    told = capsys.readouterr().err
+    assert f"multiples of 4 KiB, the block of {device.name}, found 512 B, which O_DIRECT answers" in told
+    assert "--buffered" in told
+    assert "Filling" not in told
+    assert not store.exists()
