@@ -98,6 +98,20 @@ def test_only_what_is_smaller_than_before_shrank(tmp_path: Path) -> None:
         assert doubt.startswith("target shrank during the run, from 3,145,728 bytes to 3,145,727 bytes: somebody else")
 
 
+@contextmanager
+def _failing_xfs(data: Path, store: Path) -> Iterator[Path]:
+    """A mounted file system that shuts down as soon as an interval was measured."""
+    with ExitStack() as stack:
+        rig = Rig(data.parent, stack)
+        device = rig.loop(rig.image(size_bytes=512 * MIB))
+        command("mkfs.xfs", "-q", device)
+        mount = rig.mount(device)
+        descriptor = os.open(mount, os.O_RDONLY)
+        stack.callback(os.close, descriptor)
+        with _once_measured(store, lambda: fcntl.ioctl(descriptor, _SHUT_DOWN, struct.pack("I", 2))):
+            yield mount
+
+
 @pytest.mark.needs_root
 @pytest.mark.needs("mkfs.xfs")
 @pytest.mark.parametrize(
@@ -113,17 +127,25 @@ def test_a_file_system_that_fails_during_a_run_ends_it_with_what_was_measured(
     (tmp_path / "writes.toml").write_text(_WRITES)
     store = tmp_path / "store"
     options = ["--workload", str(tmp_path / "writes.toml"), "--duration", "20s", "--size", "16m", "--store", str(store)]
-    with ExitStack() as stack:
-        rig = Rig(data.parent, stack)
-        device = rig.loop(rig.image(size_bytes=512 * MIB))
-        command("mkfs.xfs", "-q", device)
-        mount = rig.mount(device)
-        descriptor = os.open(mount, os.O_RDONLY)
-        stack.callback(os.close, descriptor)
-        with _once_measured(store, lambda: fcntl.ioctl(descriptor, _SHUT_DOWN, struct.pack("I", 2))):
-            assert run(["bench", str(mount / "new"), *options, *option]) == 2
+    with _failing_xfs(data, store) as mount:
+        assert run(["bench", str(mount / "new"), *options, *option]) == 2
     shown, told = capsys.readouterr()
     assert "figures, with 95 % intervals" in shown
     assert "In the store" in told
     assert "Input/output error (os error 5)" in told
     assert left.format(mount / "new") in told
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.xfs")
+def test_a_sweep_whose_file_system_fails_tells_each_point_that_is_not_measured(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    axes = ["--sweep", "sizes=4k", "modes=randwrite,randread,read", "--duration", "20s", "--size", "16m"]
+    with _failing_xfs(data, store) as mount:
+        assert run(["bench", str(mount), *axes, "--store", str(store)]) == 2
+    shown, told = capsys.readouterr()
+    assert shown.count("not measured: ") == 3
+    assert "3 measurements are missing; the same command continues" in shown
+    assert "error: the system" not in told

@@ -24,14 +24,14 @@ class Sizes:
 
     def __init__(self, targets: Sequence[Ready]) -> None:
         self._targets = tuple(targets)
-        self._before = [_size_bytes(ready) for ready in self._targets]
+        self._before = [_size_bytes_if_told(ready) for ready in self._targets]
 
     def compare(self, outcome: Outcome) -> Outcome:
         """The outcome with what shrank: behind the error that ended the run; doubts where the run went on."""
         shrunk = [
             f"{ready.name} shrank during the run, from {_words(before, now)} to {_words(now, before)}"
             for ready, before in zip(self._targets, self._before, strict=True)
-            if (now := _size_bytes_if_told(ready)) is not None and now < before
+            if before is not None and (now := _size_bytes_if_told(ready)) is not None and now < before
         ]
         if outcome.error is not None:
             return _explained(outcome, outcome.error, shrunk)
@@ -71,7 +71,7 @@ def _size_bytes(ready: Ready) -> int:
 
 
 def _size_bytes_if_told(ready: Ready) -> int | None:
-    """None where its file system has failed meanwhile: what ended the run says so."""
+    """None where its file system has failed: what ends the run says so."""
     try:
         return _size_bytes(ready)
     except OSError:

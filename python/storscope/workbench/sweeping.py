@@ -19,7 +19,7 @@ from storscope.bench.figures import Interval
 from storscope.bench.goals import Goal, Progress, fixed_time
 from storscope.bench.sweep import Planned, demanding
 from storscope.bench.sweep_order import balanced_order
-from storscope.domain.errors import ConfigError, UsageError
+from storscope.domain.errors import ConfigError, TargetRefused, UsageError
 from storscope.domain.sweep import Point, SweepResult
 from storscope.domain.units import format_time
 from storscope.store import Store
@@ -269,7 +269,7 @@ def measure_point(
         benched = session.measure(
             item.workload, watch.show, seed=seed, labels=labels, goal=plan.goal(index), follow=watch.follow
         )
-    except (ConfigError, UsageError) as error:
+    except (ConfigError, UsageError, TargetRefused) as error:  # one that opened before and no longer does, too
         sweep.failures.append(f"{item.point.words}: {error}")
         return None
     if benched.outcome.error is not None:
@@ -290,8 +290,12 @@ def _overrun_label(sweep: SweepState, slot: int) -> dict[str, str]:
 
 
 def _size_label(session: BenchSession) -> dict[str, str]:
-    """Of what is measured of each target: all of it, or its first part. Nothing where targets differ."""
-    sizes = {ready.size_bytes for ready in session.targets}
+    """Of what is measured of each target: all of it, or its first part. Nothing where targets differ, or where a file
+    system has failed meanwhile and tells no size: then the measurement says so."""
+    try:
+        sizes = {ready.size_bytes for ready in session.targets}
+    except OSError:
+        return {}
     return {"sweep_size_bytes": str(sizes.pop())} if len(sizes) == 1 else {}
 
 
