@@ -252,6 +252,26 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path
     assert len(runs_of(data)) <= done + 1, "a dry run measures nothing"
 
 
+@pytest.mark.parametrize("grown", [True, False])
+def test_a_target_of_another_size_is_told_where_a_sweep_goes_on(
+    data: Path, capsys: pytest.CaptureFixture[str], grown: bool
+) -> None:
+    target, store = data / "target", str(data.parent / "store")
+    target.write_bytes(os.urandom(8 * 1024**2))
+    arguments = ["bench", str(target), "--sweep", "sizes=4k,8k", "--duration", "0.2s", "--store", store]
+    assert run(arguments) == 0
+    (last, *_) = sorted(Path(store).glob("capture=*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    assert run(["store", "remove", last.name.removeprefix("capture="), "--store", store]) == 0
+    if grown:
+        with target.open("ab") as file:
+            file.write(os.urandom(8 * 1024**2))
+    capsys.readouterr()
+    assert run([*arguments, "--format", "json"]) == 0
+    result = printed_json(capsys)
+    told = "The target changed its size: it had 8 MiB in 1 and 16 MiB in 1 of 2 measurements (--fresh starts anew)."
+    assert (told in result["notes"], result["size_bytes"]) == ((True, None) if grown else (False, 8 * 1024**2))
+
+
 # Safety ---------------------------------------------------------------------------------------------------------------
 
 

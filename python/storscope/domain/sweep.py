@@ -161,7 +161,7 @@ class SweepResult:
     started_ns: int | None
     ended_ns: int | None
     size_bytes: int | None = None
-    """Of the target, where it is known."""
+    """Of the target, where it is known and was the same in all measurements."""
     direct: bool = True
     ends: str | None = None
     """When each measurement ended, in words; None when each took `duration_ns`."""

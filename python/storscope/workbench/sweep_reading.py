@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,7 +19,7 @@ from typing import Any, Final
 from storscope.bench.sweep import Planned
 from storscope.domain import flush
 from storscope.domain.sweep import DIRECTED, FIGURES, MEASURED, OF_FLUSHES, Cell, Estimate, Point
-from storscope.domain.units import NS_PER_S, format_span, format_time
+from storscope.domain.units import NS_PER_S, format_bytes, format_span, format_time
 from storscope.model.student import two_sided_quantile
 from storscope.store import Store
 
@@ -271,6 +271,21 @@ def pauses(runs: Sequence[SweepRun]) -> list[str]:
         if gap_ns > _PAUSE_NS:
             notes.append(f"There was a pause of {format_span(gap_ns)} before {format_time(other.started_ns)}.")
     return notes
+
+
+def sizes_of(runs: Sequence[SweepRun]) -> dict[int, int]:
+    """How large the target, or the part of it that is used, was in how many measurements; in the order of time."""
+    measured = sorted((run for run in runs if run.is_measured), key=lambda run: run.begun_ns)
+    return Counter(int(run.parameters["sweep_size_bytes"]) for run in measured if "sweep_size_bytes" in run.parameters)
+
+
+def resized(runs: Sequence[SweepRun]) -> list[str]:
+    """That the target had another size when a sweep was continued: its points are not of the same storage then."""
+    sizes = sizes_of(runs)
+    if len(sizes) < 2:
+        return []
+    told = " and ".join(f"{format_bytes(size)} in {count}" for size, count in sizes.items())
+    return [f"The target changed its size: it had {told} of {sum(sizes.values())} measurements (--fresh starts anew)."]
 
 
 def off_schedule(runs: Sequence[SweepRun], interval_ns: int, start_ns: int) -> list[str]:

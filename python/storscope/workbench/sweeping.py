@@ -30,7 +30,16 @@ from storscope.workbench.clock_steps import ClockSteps
 from storscope.workbench.engines import AUTO
 from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.preconditioning import precondition
-from storscope.workbench.sweep_reading import cells_of, clock_steps, latest_sweep, off_schedule, pauses, runs_of
+from storscope.workbench.sweep_reading import (
+    cells_of,
+    clock_steps,
+    latest_sweep,
+    off_schedule,
+    pauses,
+    resized,
+    runs_of,
+    sizes_of,
+)
 
 _SEEDS = 2**64
 
@@ -329,6 +338,7 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
     runs = runs_of(store, sweep)
     parameters = dict(runs[-1].parameters) if runs else {}
     started_ns = int(parameters["sweep_started_ns"]) if runs else None
+    sizes = sizes_of(runs)
     cells = cells_of(plan.planned, runs, start_ns=started_ns if plan.interval_ns is not None else None)
     common = set.intersection(*(set(cell.doubts) for cell in cells)) if cells else set()
     return SweepResult(
@@ -344,12 +354,13 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
         seed=parameters.get("sweep_seed", str(plan.settings.seed)),
         started_ns=started_ns,
         ended_ns=max((run.started_ns + run.duration_ns for run in runs), default=None),
-        size_bytes=int(parameters["sweep_size_bytes"]) if "sweep_size_bytes" in parameters else None,
+        size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
         direct=parameters.get("direct", "true") == "true",
         doubts=tuple(doubt for doubt in (cells[0].doubts if cells else ()) if doubt in common),
         interval_ns=plan.interval_ns,
         notes=(
             *clock_steps(runs),
+            *resized(runs),
             *(pauses(runs) if plan.interval_ns is None else off_schedule(runs, plan.interval_ns, started_ns or 0)),
         ),
         failures=tuple(failures),
