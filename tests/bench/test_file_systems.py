@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,8 +15,8 @@ from storscope.cli.main import run as storscope
 from storscope.domain.units import MIB
 from tests.bench.safety.conftest import Rig, run
 
-Made = Callable[[str], Path]
-"""Makes a file system of that name and mounts it."""
+Made = Callable[..., Path]
+"""Makes a file system of that name and mounts it with these options."""
 
 
 @pytest.fixture
@@ -23,10 +24,10 @@ def made(data: Path) -> Iterator[Made]:
     with ExitStack() as stack:
         rig = Rig(data.parent, stack)
 
-        def make(name: str) -> Path:
+        def make(name: str, *options: str) -> Path:
             device = rig.loop(rig.image(name, size_bytes=512 * MIB))
             run(f"mkfs.{name}", "-q", device)
-            return rig.mount(device)
+            return rig.mount(device, *options)
 
         yield make
 
@@ -92,3 +93,16 @@ def test_it_is_told_of_the_target_alone_that_such_ios_are_sent_to(
     given = ["bench", *map(str, files), "--workload", str(workload), "--duration", "300ms", "--json"]
     assert storscope([*given, "--store", str(data.parent / "store")]) == 0
     assert "no multiples of 4 KiB" not in capsys.readouterr().out
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.btrfs")
+def test_the_page_cache_is_named_where_compressed_data_is_read_from_it(
+    made: Made, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """btrfs reads compressed extents through it, past which it was asked (btrfs_dio_iomap_begin)."""
+    file = made("btrfs", "-o", "compress-force=zstd") / "file"
+    file.write_bytes(b"compressible " * (4 * MIB // 13))
+    doubts = _doubts(data, capsys, 'size = "4k"', str(file), "--size", "2m")
+    assert "its device transfers another number of bytes, and reads may go through the page cache." in doubts
+    assert re.search(r"compresses or encrypts [^:;]* of the file, and may read that through the page cache", doubts)

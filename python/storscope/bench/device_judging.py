@@ -160,7 +160,8 @@ class Evidence:
                 "or unwritten, and reading them is answered from memory"
             )
         if extents.encoded_bytes:
-            yield f"the file system compresses or encrypts {format_bytes(extents.encoded_bytes)} of the file"
+            encoded = f"the file system compresses or encrypts {format_bytes(extents.encoded_bytes)} of the file"
+            yield f"{encoded}, and may read that through the page cache" if word == "read" else encoded
         if extents.inline_bytes:
             yield f"{format_bytes(extents.inline_bytes)} of the file are kept in its metadata"
 

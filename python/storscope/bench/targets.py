@@ -325,7 +325,8 @@ def _extent_doubts(found: ExtentMap, *, reads: bool, writes: bool = False) -> It
             "there needs a new place, unlike later ones where the file system overwrites in place."
         )
     if found.encoded_bytes:
-        yield "The file system compresses or encrypts the file: its device transfers another number of bytes."
+        through = ", and reads may go through the page cache" if reads else ""
+        yield f"The file system compresses or encrypts the file: its device transfers another number of bytes{through}."
 
 
 def _prefill_doubts(prefill: DeviceCheck, extents: ExtentMap) -> Iterator[str]:
