@@ -203,6 +203,18 @@ def test_there_must_be_room_with_a_margin(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("storscope*"))
 
 
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_a_file_system_without_an_inode_left_is_told_as_that(rig: Rig) -> None:
+    point = rig.ext4(rig.loop(rig.image(size_bytes=128 * MIB)), "-N", "16")
+    with pytest.raises(OSError, match="No space left"):
+        for number in range(1000):
+            (point / str(number)).touch()
+    with pytest.raises(TargetRefused, match="No space left on device") as refused:
+        create(point, MIB)
+    assert "no inode left for another file (df -i)" in refused.value.message()
+
+
 def test_closing_twice_is_harmless(tmp_path: Path) -> None:
     scratch = create(tmp_path, 4096)
     scratch.close()

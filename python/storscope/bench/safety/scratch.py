@@ -176,11 +176,17 @@ def _make(folder: int, target: NewFileTarget) -> int:
         return os.open(".", os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600, dir_fd=folder)
     except OSError as error:
         if error.errno not in _NAMELESS_UNSUPPORTED:
-            raise TargetRefused("a scratch file to be created", str(error.strerror), where=path) from error
+            raise _not_created(error, path) from error
     try:
         return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     except OSError as error:
-        raise TargetRefused("a scratch file to be created", str(error.strerror), where=path) from error
+        raise _not_created(error, path) from error
+
+
+def _not_created(error: OSError, path: str) -> TargetRefused:
+    """Bytes were counted before: what is missing for an empty file is an inode."""
+    hint = "The file system may have no inode left for another file (df -i)." if error.errno == errno.ENOSPC else ""
+    return TargetRefused("a scratch file to be created", str(error.strerror), where=path, hint=hint)
 
 
 def _record(
