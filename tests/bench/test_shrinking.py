@@ -149,3 +149,20 @@ def test_a_sweep_whose_file_system_fails_tells_each_point_that_is_not_measured(
     assert shown.count("not measured: ") == 3
     assert "3 measurements are missing; the same command continues" in shown
     assert "error: the system" not in told
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.xfs")
+def test_where_a_file_system_has_failed_its_mount_point_is_no_new_name(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scratch file there would be one of the file system that the mount point is on."""
+    with _failing_xfs(data, tmp_path / "store") as mount:
+        descriptor = os.open(mount, os.O_RDONLY)
+        fcntl.ioctl(descriptor, _SHUT_DOWN, struct.pack("I", 2))
+        os.close(descriptor)
+        for option in ((), ("--dry-run",)):
+            assert run(["bench", str(mount), "--workload", "log", *option, "--store", str(tmp_path / "store")]) == 2
+            shown, told = capsys.readouterr()
+            assert f"{mount}: expected a file, a directory or a block device, found Input/output error" in shown + told
+            assert "Would be done" not in shown

@@ -7,6 +7,7 @@ that is changed meanwhile changes nothing.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -70,7 +71,7 @@ def hold(path: str | Path) -> Iterator[Held]:
     """Holds what a path leads to. Raises UsageError if it leads nowhere, TargetRefused for what is no storage."""
     descriptor = _hold(os.fspath(path))
     try:
-        _refuse_other_kinds(os.fspath(path), os.fstat(descriptor).st_mode)
+        _refuse_other_kinds(os.fspath(path), _mode(os.fspath(path), descriptor))
         yield Held(os.fspath(path), descriptor)
     finally:
         os.close(descriptor)
@@ -84,6 +85,15 @@ def _hold(path: str) -> int:
         is_absent = isinstance(error, FileNotFoundError)
         hint = "A new file needs a directory that exists: check the path." if is_absent else "Check the path."
         raise UsageError(_WANTED, reason or "", where=path, hint=hint) from error
+
+
+def _mode(path: str, descriptor: int) -> int:
+    try:
+        return os.fstat(descriptor).st_mode
+    except OSError as error:
+        raise UsageError(
+            _WANTED, str(error.strerror), where=path, hint="Its file system has failed; see the kernel's log."
+        ) from error
 
 
 def _refuse_other_kinds(path: str, mode: int) -> None:
@@ -179,7 +189,16 @@ def _is_new(path: str | Path) -> bool:
     """Not there, not even as a link to nothing, but its directory is."""
     text = os.fspath(path)
     named = bool(text) and "\0" not in text and not text.endswith("/")
-    return named and not os.path.lexists(text) and Path(text).parent.is_dir()
+    return named and _is_absent(text) and Path(text).parent.is_dir()
+
+
+def _is_absent(path: str) -> bool:
+    """What cannot be looked at, as the mount point of a file system that has failed, is there."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno in {errno.ENOENT, errno.ENOTDIR}
+    return False
 
 
 def _new_file(path: Path, kernel: Kernel) -> NewFileTarget:
