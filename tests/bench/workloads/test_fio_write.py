@@ -17,7 +17,7 @@ from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.loss import LossKind
-from storscope.domain.errors import UsageError
+from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.domain.workload import (
     AccessSpec,
@@ -311,6 +311,28 @@ def test_fio_takes_the_names_of_targets_as_they_are_written(tmp_path: Path) -> N
     (tmp_path / "job").write_text(text)
     subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=120)
     assert {path.name for path in tmp_path.iterdir()} == {*names, "job", "out"}
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("letter", ["A", "é"])
+def test_no_part_of_a_long_name_is_an_option_of_its_own(letter: str, tmp_path: Path) -> None:
+    """fio 3.33 ran the program that a name of a workload named behind its 8,190th byte."""
+    (tmp_path / "target").write_bytes(bytes(8192))
+    name = letter * (8190 // len(letter.encode())) + "exec_prerun=touch ran && echo "
+    run = FioRun(("target",), ioengine="psync", direct=False, runtime_s=0.01)
+    (tmp_path / "job").write_text(write_fio(Definition("x", (replace(READ, name=name),)), run)[0])
+    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=120)
+    assert {path.name for path in tmp_path.iterdir()} == {"target", "job", "out"}
+
+
+@pytest.mark.parametrize("targets", [(f"/{'a' * 4095}exec_prerun=id",), tuple(f"/dev/sd{at}" for at in range(500))])
+def test_a_line_that_fio_would_take_for_two_is_refused(targets: tuple[str, ...]) -> None:
+    for definition, run in (
+        (Definition("x", (READ,)), FioRun(targets)),
+        (Definition("x", (READ,), targets=targets), None),
+    ):
+        with pytest.raises(ConfigError, match="begins 'filename=/"):
+            write_fio(definition, run)
 
 
 # What fio does with it ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from storscope.bench.workloads._fio_data import data_options
 from storscope.bench.workloads._fio_flush import flush_options
 from storscope.bench.workloads._fio_load import load_options, rate_options
 from storscope.bench.workloads._fio_parts import Part, parts_of
-from storscope.bench.workloads._fio_text import is_plain_name, time_text
+from storscope.bench.workloads._fio_text import LONGEST_NAME_BYTES, is_plain_name, time_text
 from storscope.bench.workloads._fio_transfer import transfer_options
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.loss import LossList
@@ -334,7 +334,8 @@ def _half(load: Load) -> Load:
 
 
 def _job_name(name: str) -> str:
-    """A section's name: one line without brackets and comment signs, and not 'global'."""
+    """A section's name: one line that fio reads whole, without brackets and comment signs, and not 'global'."""
     clean = "".join(" " if not letter.isprintable() else letter for letter in name)
-    clean = clean.replace("[", "(").replace("]", ")").replace(";", ",").replace("#", "No. ").strip()
+    clean = clean.replace("[", "(").replace("]", ")").replace(";", ",").replace("#", "No. ")
+    clean = clean.strip().encode()[:LONGEST_NAME_BYTES].decode(errors="ignore").strip()
     return f"job {clean}".strip() if clean.lower() in {"global", ""} else clean

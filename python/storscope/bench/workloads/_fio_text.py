@@ -41,6 +41,11 @@ _TIME_NS = {
 }  # fmt: skip
 VARIABLE = re.compile(r"\$\{([^{}]+)\}")
 _NAMES_OF_FILES = ("filename", "directory")
+LONGEST_LINE_BYTES = 4094
+"""What stands behind the buffer that fio reads lines into is a line of its own to it, and may be any option, such as
+`exec_prerun`. 3.33 takes 8,190 bytes; its buffer once had half the size (OPT_LEN_MAX in fio's init.c)."""
+LONGEST_NAME_BYTES = 240
+"""Of a section; fio takes 254 (its format is `[%255[^\\n]]`), and `job ` may come before it."""
 _MOST_SECTIONS = 1_000
 _MOST_OPTIONS = 1_000
 

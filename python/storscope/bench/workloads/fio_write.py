@@ -7,12 +7,14 @@ asked for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storscope.bench.workloads._fio_jobs import FioJob, JobWriter
-from storscope.bench.workloads._fio_text import time_text
+from storscope.bench.workloads._fio_text import LONGEST_LINE_BYTES, time_text
 from storscope.bench.workloads.definition import Definition, unused_workloads
 from storscope.bench.workloads.loss import Loss, LossList
+from storscope.domain.errors import ConfigError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Steps, Workload
 
@@ -52,7 +54,10 @@ def write_fio(definition: Definition, run: FioRun | None = None) -> tuple[str, t
 
 
 def fio_file(definition: Definition, run: FioRun) -> FioFile:
-    """A job file. Each job is a reporting group of its own: fio's result has one entry for each, in order."""
+    """A job file. Each job is a reporting group of its own: fio's result has one entry for each, in order.
+
+    Raises ConfigError for a line that fio would not read as one.
+    """
     writer = JobWriter(definition, run.targets, _ramp_s(definition, run))
     parts, begin_ns = [], 0
     for workload in definition.workloads:
@@ -64,8 +69,19 @@ def fio_file(definition: Definition, run: FioRun) -> FioFile:
         for index, job in enumerate(jobs):
             barrier = ["stonewall"] if number and not index else []
             lines += ["", f"[{job.name}]", *barrier, "new_group", *job.options]
+    _check_lines(lines)
     losses = (*writer.losses, *unused_workloads(definition))
     return FioFile("\n".join(lines) + "\n", tuple(job for jobs in parts for job in jobs), losses)
+
+
+def _check_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        if len(line.encode()) > LONGEST_LINE_BYTES:
+            raise ConfigError(
+                f"lines of at most {LONGEST_LINE_BYTES:,} bytes in a fio job, which takes the rest for another option",
+                f"{len(line.encode()):,} in one that begins {line[:40]!r}",
+                hint="Have fewer targets or lines in a stream, or shorter names of targets.",
+            )  # fmt: skip
 
 
 def _head(definition: Definition, run: FioRun) -> list[str]:
