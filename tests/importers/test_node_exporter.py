@@ -197,6 +197,17 @@ def test_names_of_the_years_before_016_mean_the_same(tmp_path: Path) -> None:
     assert contents(read_text(IMPORTER, pages, tmp_path)) == contents(read_text(DISKSTATS, kernels, tmp_path))
 
 
+@pytest.mark.parametrize("metric", ["discards_completed_total", "flush_requests_total"])
+def test_times_of_operations_that_a_page_does_not_count_are_no_latency(metric: str, tmp_path: Path) -> None:
+    """As of a page of which somebody kept `grep time`; it was a KeyError."""
+    named = f"node_disk_{metric}{{"
+    pages = "".join(line for line in CAPTURED.read_text().splitlines(keepends=True) if not line.startswith(named))
+    found, whole = read_text(IMPORTER, pages, tmp_path), read_tables(IMPORTER, CAPTURED)
+    assert contents(found)["observations"] == contents(whole)["observations"]
+    names = {"discards_completed_total": {"d/s", "d_await"}, "flush_requests_total": {"f/s", "f_await"}}[metric]
+    assert {row["name"] for row in found.rows("series")} == {row["name"] for row in whole.rows("series")} - names
+
+
 @pytest.mark.parametrize("cut", [1, 30, 900, 2500, 4000])
 def test_a_cut_file_gives_no_number_that_is_not_in_the_whole(cut: int, tmp_path: Path) -> None:
     whole = read_tables(IMPORTER, CAPTURED).rows("observations")

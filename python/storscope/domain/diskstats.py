@@ -133,7 +133,7 @@ def other_counters(deltas: Counters, now: Counters, seconds: float) -> list[tupl
     if "dsect" in deltas:
         found.append(("dkB/s", "KiB/s", deltas["dsect"] / 2 / seconds))
     for time, operations, shown in (("dms", "dio", "d_await"), ("fms", "fio", "f_await")):
-        if time in deltas and deltas[operations] > 0:
+        if time in deltas and deltas.get(operations, 0) > 0:
             found.append((shown, "ms", deltas[time] / deltas[operations]))
     if "weighted" in deltas and _others_ms(deltas):
         found.append(("aqu-sz", "", deltas["weighted"] / (seconds * 1000)))
