@@ -163,6 +163,66 @@ def test_control_characters_of_a_capture_do_not_reach_the_terminal(tmp_path: Pat
     assert "\x1b" not in shown.stdout
 
 
+_MARK = "\x1b]0;owned\x07\u202e\x9b2J"
+"""The terminal's title, letters from right to left, a clear screen in one byte."""
+_METRICS = "time,volume,metric,unit,value\n" + "".join(
+    f"2026-11-20 10:0{minute}:00,d{_MARK}b,{metric},,1200\n"
+    for minute in range(5)
+    for metric in ("Read IOPS", f"Reads{_MARK}")
+)
+_DESIGN = """name = "N@"
+[[group]]
+name = "g@"
+drive = "10k-sas"
+count = 4
+layout = "raid5"
+[[controller]]
+name = "c@"
+[[volume]]
+name = "v@"
+group = "g@"
+size = "1 GiB"
+[[host]]
+name = "h@"
+volumes = [{ volume = "v@" }]
+[[background]]
+name = "b@"
+kind = "scrub"
+group = "g@"
+"""
+
+
+def assert_harmless(done: subprocess.CompletedProcess[str], code: int = 0) -> None:
+    assert done.returncode == code, done.stdout + done.stderr
+    odd = {letter for letter in done.stdout + done.stderr if not letter.isprintable() and letter != "\n"}
+    assert not odd, done.stdout + done.stderr
+
+
+def test_no_command_prints_a_control_character_of_a_capture(tmp_path: Path) -> None:
+    """Notes of an import, what was left out, queries of findings: all of them have words of the file."""
+    store, table = tmp_path / "store", tmp_path / f"t{_MARK}.csv"
+    table.write_text(_METRICS)
+    done = storscope("import", table, "--store", store)
+    assert "Kept as counters that no rule reads" in done.stdout
+    assert_harmless(done)
+    for asked in (["store", "info"], ["diagnose", "--verbose"], ["store", "query", "FROM captures"]):
+        assert_harmless(storscope(*asked, "--store", store))
+    assert_harmless(storscope("diagnose", table, "--verbose"))
+    (capture,) = Store.open(store).capture_ids()
+    assert_harmless(storscope("store", "remove", capture, "--store", store))
+
+
+def test_no_command_prints_a_control_character_of_a_design_or_an_error(tmp_path: Path) -> None:
+    design = tmp_path / "design.toml"
+    design.write_text(_DESIGN.replace("@", _MARK.replace("\x1b", "\\u001b").replace("\x07", "\\u0007")))
+    assert_harmless(storscope("simulate", design, "--check"))
+    assert_harmless(storscope("simulate", design, "--workload", "oltp", "--ios", "200"))
+    for wrong in (tmp_path / f"absent{_MARK}.toml", tmp_path):
+        assert_harmless(storscope("simulate", wrong, "--check"), code=2)
+    assert_harmless(storscope("store", "info", "--store", tmp_path / f"absent{_MARK}"), code=2)
+    assert_harmless(storscope("store", "remove", f"{_MARK}123", "--store", tmp_path), code=2)
+
+
 def test_missing_files_and_wrong_options_are_usage_errors(tmp_path: Path) -> None:
     for arguments, word in (
         (("import", tmp_path / "absent"), "nothing of that name"),

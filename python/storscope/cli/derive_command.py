@@ -16,6 +16,7 @@ from storscope.cli.options import (
     store_option,
 )
 from storscope.cli.output_file import OutputFile, replace_option
+from storscope.cli.text_table import harmless
 
 if TYPE_CHECKING:
     from storscope.store import Store
@@ -86,7 +87,7 @@ def _derived(store: Store, chosen: dict[str, Any]) -> Derived:
 
     asked = asked_case(store, since=chosen["since"], until=chosen["until"], run=chosen["run"])
     if asked.part is not None:
-        click.echo(f"note: {asked.part.words}", err=True)
+        click.echo(harmless(f"note: {asked.part.words}"), err=True)
     window_s = chosen["window_s"]
     measured = measured_loads(
         asked.case, chosen["entity"], at_peak=chosen["place"] == "peak",

@@ -34,7 +34,7 @@ def print_evidence(every: EvidenceRows, zero_ns: int | None = None) -> None:
     widths = [max(map(len, column)) for column in zip(rows.columns, *shown, strict=True)]
     click.echo()
     for part, numbers in enumerate(column_sets(widths, numeric, console.width)):
-        title = Text(rows.caption) if part == 0 else None
+        title = Text(harmless(rows.caption)) if part == 0 else None
         table = Table(title=title, title_justify="left", show_edge=False, header_style="bold", pad_edge=False)
         for number in numbers:
             fits = widths[number] <= console.width
@@ -48,7 +48,7 @@ def print_evidence(every: EvidenceRows, zero_ns: int | None = None) -> None:
         click.echo(f"   {_ROWS_SHOWN} of {total:,} rows")
     if every.unknown_columns:
         click.echo(f"   not known of these: {', '.join(every.unknown_columns)}")
-    click.echo(f"   SQL: {rows.query}")
+    click.echo(harmless(f"   SQL: {rows.query}"))
 
 
 def column_sets(widths: Sequence[int], numeric: Sequence[bool], room: int) -> list[list[int]]:

@@ -137,16 +137,23 @@ def run(arguments: list[str]) -> int:
         # click turns a closed pipe into SystemExit(1), which would mean findings; 141 is what a shell makes of SIGPIPE.
         return _CLOSED_PIPE
     except OSError as error:
-        click.echo(f"error: {error.filename or 'the system'}: {error.strerror or error}", err=True)
+        _say_error(f"{error.filename or 'the system'}: {error.strerror or error}")
         if hint := open_files_hint(error):
             click.echo(f"  {hint}", err=True)
         return 2
     except Exception as error:
         if _is_ours(error):
-            click.echo(f"error: {error}", err=True)
+            _say_error(str(error))
             return 2
         raise
     return outcome if isinstance(outcome, int) else 0
+
+
+def _say_error(words: str) -> None:
+    """Errors quote what was found, and files by their names: either may have been made by anybody."""
+    from storscope.cli.text_table import harmless_lines
+
+    click.echo(f"error: {harmless_lines(words)}", err=True)
 
 
 def _color() -> bool | None:

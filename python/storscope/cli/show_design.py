@@ -37,7 +37,7 @@ def print_design(
         swept = {"points": [{**one.__dict__, "words": one.words} for one in points]} if points else {}
         click.echo(json.dumps(said | swept, indent=2, ensure_ascii=False))
         return
-    click.secho(design.name, bold=True)
+    click.secho(harmless(design.name), bold=True)
     for group, space in zip(form["groups"], spaces, strict=True):
         spares = f" and {group['spares']} {'spare' if group['spares'] == 1 else 'spares'}" if group["spares"] else ""
         segment = format_bytes(group["segment_bytes"])
@@ -45,29 +45,29 @@ def print_design(
         words = f"pool ({group['redundancy'] or 'raid0'})" if is_pool else group["layout"]
         words += f" of {group['copies']} copies" if group["copies"] else ""
         words += f" with {group['parity']} parities" if group["parity"] else ""
-        click.echo(
-            f"  group {group['name']}: {group['count']} x {group['drive']}{spares}, {words}, segments of {segment}"
-        )
+        made = f"{group['count']} x {group['drive']}{spares}, {words}, segments of {segment}"
+        click.echo(harmless(f"  group {group['name']}: {made}"))
         for line in _space_lines(space):
             print_sentences(line, "    ")
     for volume in form["volumes"]:
         owner = f", served by {volume['owner']}" if volume["owner"] else ""
-        click.echo(f"  volume {volume['name']}: {format_bytes(volume['size_bytes'])} on {volume['group']}{owner}")
+        place = f"{format_bytes(volume['size_bytes'])} on {volume['group']}{owner}"
+        click.echo(harmless(f"  volume {volume['name']}: {place}"))
         _print_limits(volume)
-    click.echo(f"  controllers: {', '.join(one['name'] for one in form['controllers']) or 'none'}")
+    click.echo(harmless(f"  controllers: {', '.join(one['name'] for one in form['controllers']) or 'none'}"))
     for host in form["hosts"]:
         if any(limits_of(host)):
-            click.echo(f"  host {host['name']}")
+            click.echo(harmless(f"  host {host['name']}"))
             _print_limits(host)
     groups = {group["name"]: group for group in form["groups"]}
     for task in form["background"]:
         idle = _idle(task, groups[task["group"]])
-        click.echo(f"  background {task['name']}: {task['kind']} of {task['group']}{idle}")
-    click.echo(f"  for workloads: {', '.join(one.name for one in design.attachments)}")
+        click.echo(harmless(f"  background {task['name']}: {task['kind']} of {task['group']}{idle}"))
+    click.echo(harmless(f"  for workloads: {', '.join(one.name for one in design.attachments)}"))
     if workload is not None:
         for stream in workload.streams:
             places = ", ".join(design.attachments[target].name for target in stream.targets)
-            click.echo(f"  stream {stream.name}: on {places}")
+            click.echo(harmless(f"  stream {stream.name}: on {places}"))
     if points:
         _print_points(points)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.text_table import table_lines
+from storscope.cli.text_table import harmless, table_lines
 from storscope.domain.units import NS_PER_US, format_bandwidth, format_bytes, format_duration, format_rate
 from storscope.sim.drive_toml import plain
 
@@ -36,7 +36,7 @@ def waiting() -> Iterator[None]:
 def print_report(report: FitReport, *, err: bool) -> None:
     """All of it in words, to standard output or, with `err`, to standard error."""
     for line in report_lines(report):
-        click.echo(line, err=err)
+        click.echo(harmless(line), err=err)
 
 
 def report_lines(report: FitReport) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from storscope.cli.text_table import harmless
+from storscope.cli.text_table import harmless, harmless_lines
 from storscope.domain.units import format_count
 from storscope.workbench.importing import Imported, ImportSummary, Skipped
 
@@ -19,11 +19,11 @@ def print_import(summary: ImportSummary, store: Path | None) -> None:
     for item in summary.imported:
         click.echo(f"read     {harmless(item.name)}  {click.style(item.format, bold=True)}: {_rows(item)}")
         if item.clock:
-            click.echo(f"         clock: {item.clock}")
+            click.echo(harmless(f"         clock: {item.clock}"))
         for reason, count in sorted(item.omitted.items()):
-            click.echo(f"         left out {format_count(count)}: {reason}")
+            click.echo(harmless(f"         left out {format_count(count)}: {reason}"))
         for warning in item.warnings:
-            click.secho(f"         note: {warning}", fg="yellow")
+            click.secho(harmless(f"         note: {warning}"), fg="yellow")
     for known in summary.known:
         click.echo(f"known    {harmless(known.name)}: the store has this content as capture {known.capture}")
         if known.read_otherwise:
@@ -72,7 +72,7 @@ def _without_name(reason: str, name: str) -> str:
 
 def _name_and_reason(skipped: Skipped) -> str:
     """A name may hold ends of lines, which would make lines of their own; a reason has lines on purpose."""
-    return f"{harmless(skipped.name)}: {_without_name(skipped.reason, skipped.name)}"
+    return f"{harmless(skipped.name)}: {harmless_lines(_without_name(skipped.reason, skipped.name))}"
 
 
 def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
@@ -85,7 +85,7 @@ def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
         _print_unrecognised(summary)
     for warning, names in _by_warning(summary).items():
         where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-        click.secho(f"note: {harmless(where)}: {warning}", fg="yellow", err=True)
+        click.secho(harmless(f"note: {where}: {warning}"), fg="yellow", err=True)
 
 
 _NAMED = 3

@@ -94,7 +94,7 @@ def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     by_target = {path.partition(" of ")[2] or path: path for path in reversed([str(row["path"]) for row in rows])}
     first, *others = reversed(by_target.values())  # the search for a knee and its visits are of one target
     more = f" and {len(others)} more" if others else ""
-    click.echo(f"\n{click.style(name, bold=True)}  {_captures(len(rows))}  {first}{more}")
+    click.echo(f"\n{click.style(name, bold=True)}  {_captures(len(rows))}  {harmless(first + more)}")
     times = [row[end] for row in rows for end in ("first_time", "last_time") if row[end] is not None]
     if times:
         click.echo(f"    time     {_short(min(times))} to {_short(max(times))}")
@@ -104,24 +104,24 @@ def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     click.echo(f"    rows     {', '.join(f'{format_count(count)} in {table}' for table, count in counts.items())}")
     notes = Counter(warning for row in rows for warning in row["warnings"] or ())
     for note, count in notes.most_common(_MOST_NOTES):
-        click.echo(f"    note     {note}{f' ({count} captures)' if count > 1 else ''}")
+        click.echo(harmless(f"    note     {note}{f' ({count} captures)' if count > 1 else ''}"))
     if len(notes) > _MOST_NOTES:
         click.echo(f"    … and {format_count(len(notes) - _MOST_NOTES)} more notes")
 
 
 def _print_capture(row: Mapping[str, Any], run: str | None) -> None:
-    click.echo(f"\n{click.style(row['capture'], bold=True)}  {row['format']}  {row['path']}")
+    click.echo(f"\n{click.style(row['capture'], bold=True)}  {row['format']}  {harmless(row['path'])}")
     if run:
         click.echo(harmless(f"    run      {run}"))
     if row["first_time"] is not None:
         click.echo(f"    time     {_short(row['first_time'])} to {_short(row['last_time'])}")
-    click.echo(f"    clock    {row['clock'] or 'no times'}")
+    click.echo(harmless(f"    clock    {row['clock'] or 'no times'}"))
     counts = ", ".join(f"{format_count(count)} in {name}" for name, count in row["row_counts"] or ())
     click.echo(f"    rows     {counts}")
     for reason, count in row["omitted"] or ():
-        click.echo(f"    left out {format_count(count)}: {reason}")
+        click.echo(harmless(f"    left out {format_count(count)}: {reason}"))
     for warning in row["warnings"] or ():
-        click.echo(f"    note     {warning}")
+        click.echo(harmless(f"    note     {warning}"))
 
 
 def print_table(table: pa.Table, limit: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from storscope.cli.options import DEFAULT_STORE
+from storscope.cli.text_table import harmless
 
 if TYPE_CHECKING:
     from storscope.store import Store
@@ -30,4 +31,4 @@ def complete(store: Store) -> None:
     from storscope.workbench.completing import completed
 
     for said in completed(store):
-        click.echo(said, err=True)
+        click.echo(harmless(said), err=True)

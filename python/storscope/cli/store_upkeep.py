@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from storscope.cli.show_store import series_of
+from storscope.cli.text_table import harmless
 from storscope.domain.errors import DamagedStore, UsageError
 from storscope.domain.units import format_bytes, format_count
 from storscope.store import Store
@@ -23,11 +24,11 @@ def print_check(store: Store) -> int:
     unproved = [one for one in captures if one.fault is None and not one.has_sums]
     for one in damaged:
         if (fault := one.fault) is not None:
-            click.echo(
-                f"{click.style('DAMAGED', fg='red')}  {fault.where}: expected {fault.expected}, found {fault.found}"
-            )
+            what = f"{fault.where}: expected {fault.expected}, found {fault.found}"
+            click.echo(f"{click.style('DAMAGED', fg='red')}  {harmless(what)}")
     for one in unproved:
-        click.echo(f"readable {one.directory}: has no checksums, so that changed values would not be seen")
+        said = f"readable {one.directory}: has no checksums, so that changed values would not be seen"
+        click.echo(harmless(said))
     parts = [f"{format_count(len(captures) - len(damaged) - len(unproved))} as written"]
     parts += [f"{format_count(len(unproved))} readable"] if unproved else []
     parts += [f"{format_count(len(damaged))} DAMAGED"] if damaged else []
@@ -53,7 +54,8 @@ def remove_captures(store: Store, names: Sequence[str], *, dry_run: bool) -> Non
     for capture in captures:
         if not dry_run:
             store.remove_capture(capture)
-        click.echo(f"{'would remove' if dry_run else 'removed'} {capture}  {contents.get(capture, '')}".rstrip())
+        said = f"{'would remove' if dry_run else 'removed'} {capture}  {contents.get(capture, '')}".rstrip()
+        click.echo(harmless(said))
 
 
 def _series(store: Store) -> Mapping[str, str]:

@@ -74,6 +74,11 @@ def harmless(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def harmless_lines(text: str) -> str:
+    """The same, of a text that has lines on purpose."""
+    return "\n".join(map(harmless, text.split("\n")))
+
+
 def terminal_width() -> int:
     """In characters; very many where there is no terminal."""
     return shutil.get_terminal_size((_UNLIMITED, 0)).columns
