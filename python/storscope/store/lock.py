@@ -64,7 +64,7 @@ def let_go(directory: Path, descriptor: int | None) -> None:
 def is_held(directory: Path) -> bool:
     """Whether somebody still writes into the directory, or that cannot be told."""
     try:
-        descriptor = os.open(directory / _WRITER_LOCK, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(directory / _WRITER_LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return False
     except OSError:
@@ -79,9 +79,12 @@ def is_held(directory: Path) -> bool:
 
 
 def _locked(path: Path, how: int) -> int | None:
-    """The file, made and locked; None where files cannot be locked. Raises BlockingIOError if another one has it."""
+    """The file, made and locked; None where files cannot be locked. Raises BlockingIOError if another one has it.
+
+    A link is not followed: in a store from elsewhere it would have a file made at any place.
+    """
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(descriptor, how)
         except BlockingIOError:
