@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from storscope.domain.errors import StoreError
+from storscope.domain.errors import DamagedStore, StoreError
 from storscope.store import CaptureInfo, Store
+from storscope.store.checksums import SUMS
 from storscope.store.lock import STORE_LOCK
+from storscope.store.marker import MARKER
 
 _FIRST = f"capture={0:016x}"
 
@@ -37,3 +40,29 @@ def test_links_in_a_store_are_removed_and_not_what_they_lead_to(store: Store, tm
         opened.remove_capture(capture)
     assert opened.capture_ids() == []
     assert list(outside.iterdir()) == [outside / "kept"]
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"schema_version": ' + "9" * 5000, "null", "", '{"schema_version": "1"}']
+)
+def test_a_marker_that_is_none_is_refused(content: str, store: Store) -> None:
+    (store.path / MARKER).write_text(content)
+    with pytest.raises(StoreError):
+        Store.open(store.path)
+
+
+@pytest.mark.parametrize(
+    "name", [MARKER, f"{_FIRST}/{SUMS}", f"{_FIRST}/captures.parquet", f"{_FIRST}/observations.parquet"]
+)
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_never_ends_is_no_file_of_a_store(kind: str, name: str, store: Store) -> None:
+    """It was waited for, or read until no memory was left."""
+    file = store.path / name
+    file.unlink()
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    with pytest.raises(DamagedStore) as caught:
+        Store.open(store.path).query("FROM observations")
+    assert caught.value.where == str(file)

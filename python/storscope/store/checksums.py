@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
+import stat
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,12 +30,12 @@ Seen = tuple[int, int, int]
 
 
 def look_at(file: Path) -> Seen | None:
-    """What tells one file of a name from the next; None if there is none."""
+    """What tells one file of a name from the next; None if there is none, or what may never end: a pipe, a device."""
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return (found.st_ino, found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
 
 def write_sums(capture: Path) -> None:
@@ -83,6 +84,8 @@ def _sums(path: Path) -> dict[str, str] | None:
     Raises DamagedStore if they are not what was written, StoreError if the machine does not let them be read.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("no regular file")
         with limits_told(path):
             lines = path.read_text(encoding="ascii").splitlines()
     except FileNotFoundError:

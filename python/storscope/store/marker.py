@@ -15,6 +15,7 @@ from storscope.store.lock import STORE_LOCK
 
 MARKER = "storscope-store.json"
 _DRAFT = f".{MARKER}."
+_MOST_CHARACTERS = 4096
 
 
 def make_store(path: Path) -> None:
@@ -106,8 +107,8 @@ def unmake_if_empty(path: Path) -> None:
 def check_version(marker: Path) -> None:
     """Raises NewerStore, or DamagedStore if it cannot be read."""
     try:
-        version = json.loads(marker.read_text())["schema_version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        version = json.loads(_text_of(marker))["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedStore("a JSON object with schema_version", str(error), where=str(marker)) from error
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise NewerStore(
@@ -116,6 +117,14 @@ def check_version(marker: Path) -> None:
             where=str(marker.parent),
             hint="It was written by a later storscope. Update this one, or use another store with --store DIR.",
         )
+
+
+def _text_of(marker: Path) -> str:
+    """No more than a marker can have, and of a file: a link may lead to a device that never ends."""
+    if not marker.is_file():
+        raise OSError("no regular file")
+    with marker.open(encoding="utf-8") as file:
+        return file.read(_MOST_CHARACTERS)
 
 
 def _has_other_things(path: Path) -> bool:
