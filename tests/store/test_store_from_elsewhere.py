@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,20 @@ from storscope.store.lock import STORE_LOCK
 from storscope.store.marker import MARKER
 
 _FIRST = f"capture={0:016x}"
+
+
+@pytest.mark.parametrize(
+    "name", ["capture=0 (copy)", "capture=a=capture=b", "capture=b\udcff", "capture=\x1b[2J", "capture="]
+)
+def test_a_folder_that_no_storscope_named_is_refused_by_its_name(name: str, store: Store) -> None:
+    """A copy counted for twice; others were a KeyError and a std::bad_cast."""
+    shutil.copytree(store.path / _FIRST, store.path / name)
+    for asked in (store.captures, lambda: store.query("FROM observations"), lambda: list(store.check())):
+        with pytest.raises(DamagedStore, match="captures only, named capture= and hexadecimal digits") as caught:
+            asked()
+        assert caught.value.found == ascii(name)[1:-1]
+    shutil.rmtree(store.path / name)
+    assert len(store.captures()) == 2
 
 
 def test_a_lock_that_is_a_link_makes_no_file_where_it_leads(store: Store, tmp_path: Path) -> None:

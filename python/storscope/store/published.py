@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from storscope.domain.errors import DamagedStore
 from storscope.store.leftovers import waiting
 
+_NAME = re.compile(r"capture=[0-9a-f]+")
 _REPLACING_S = 0.002
 """A capture that is replaced is in neither place for less."""
 _LOOKS = 5
@@ -29,7 +32,18 @@ def published(store: Path, pause: Callable[[float], object] = time.sleep) -> lis
         if is_settled and found == before:
             break
         pause(_REPLACING_S)
+    _check_names(found)
     return found
+
+
+def _check_names(directories: Sequence[Path]) -> None:
+    """Raises DamagedStore for a folder that no storscope named: a copy of a capture would count for twice."""
+    for directory in directories:
+        if _NAME.fullmatch(directory.name) is None:
+            raise DamagedStore(
+                "captures only, named capture= and hexadecimal digits", ascii(directory.name)[1:-1],
+                where=str(directory.parent), hint="Move it out of the store: it may be a copy that somebody made.",
+            )  # fmt: skip
 
 
 def _listed(store: Path) -> list[Path]:
