@@ -216,6 +216,22 @@ def test_an_alignment_that_counts_from_a_region_elsewhere_is_said_when_written()
     assert "Iometer counts the alignment of 4096 from byte 0" in "\n".join(map(str, losses))
 
 
+_ANOTHER_TARGET = "/tmp/a\n'End target\n'Target\n\tPHYSICALDRIVE:0\n'Target type\n\tDISK"
+
+
+@pytest.mark.parametrize("name", [_ANOTHER_TARGET, "'End target assignments", "a\rb", "a\u2028b", " ' 'x", "'"])
+def test_the_name_of_a_target_brings_no_lines_of_its_own(name: str) -> None:
+    """Iometer would have written to what stood behind the end of a line in a name."""
+    stream = Stream(Mix((AccessSpec(4096, read_share=0.0),)), Closed(1), targets=(0,))
+    text, losses = write_icf(Definition("x", (Workload("w", (stream,)),), targets=(name, "second")))
+    (target,) = read_icf(text).targets
+    lines = text.splitlines()
+    assert f"\t{target}" in lines
+    assert [line for line in lines if "PHYSICALDRIVE" in line] in ([], [f"\t{target}"])
+    assert lines.count("'Target") == lines.count("'End target") == lines.count("'End target assignments") == 1
+    assert f"called {target!r} in the file" in "\n".join(map(str, losses)) or target == "TARGET 0"
+
+
 def test_a_specification_whose_name_comes_again_is_kept_beside_and_said() -> None:
     """It had vanished without a word."""
     again = "'Access specification name,default assignment\n\tmail STORE,NONE\n'size\n\t512,100,100,100,0,1,0,0\n"

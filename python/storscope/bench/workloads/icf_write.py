@@ -53,6 +53,7 @@ def write_icf(definition: Definition) -> tuple[str, tuple[Loss, ...]]:
         plan.add_step(step, workload)
     for workload in definition.others:
         plan.add_unused(workload)
+    plan.note_targets(definition)
     _note_sources(definition, plan.losses)
     lines = [
         _VERSION,
@@ -83,7 +84,7 @@ class _Plan:
     """Which specifications and workers the file gets."""
 
     def __init__(self, definition: Definition) -> None:
-        self.targets = definition.targets
+        self.targets = tuple(_one_line(name) for name in definition.targets)
         # A worker without any does nothing beside workers that have some: all is written as all names.
         every = [stream for workload in definition.workloads for stream in workload.streams]
         self.target_count = max(len(self.targets), *(at + 1 for stream in every for at in stream.targets), 0)
@@ -142,9 +143,15 @@ class _Plan:
             targets=self.names(stream),
         )
 
+    def note_targets(self, definition: Definition) -> None:
+        """Says which targets are called otherwise in the file."""
+        for name, written in zip(definition.targets, self.targets, strict=True):
+            if name != written:
+                self.losses.elsewhere("targets", repr(name[:80]), f"called {written[:80]!r} in the file")
+
     def names(self, stream: Stream) -> tuple[str, ...]:
         indices = stream.targets or range(self.target_count)
-        return tuple(self.targets[at] if at < len(self.targets) else f"TARGET {at}" for at in indices)
+        return tuple((*self.targets[at : at + 1], "")[0] or f"TARGET {at}" for at in indices)
 
     def outstanding(self, stream: Stream, where: str) -> int:
         if isinstance(stream.load, Closed):
@@ -258,8 +265,12 @@ def _pattern(workload: Workload, losses: LossList) -> int:
 
 def _icf_name(name: str) -> str:
     """A name Iometer can hold: without commas and apostrophes at its start, of at most 79 characters."""
-    clean = "".join(" " if not letter.isprintable() else letter for letter in name).strip()
-    return clean.replace(",", ";").lstrip("'")[:_LONGEST_NAME].strip() or "Unnamed"
+    return _one_line(name).replace(",", ";")[:_LONGEST_NAME].strip() or "Unnamed"
+
+
+def _one_line(name: str) -> str:
+    """What stands on a line of its own: an end of a line in it, or an apostrophe, would bring lines of its own."""
+    return "".join(" " if not letter.isprintable() else letter for letter in name).lstrip("' ").strip()
 
 
 # Text -----------------------------------------------------------------------------------------------------------------
