@@ -71,6 +71,38 @@ def test_growth_is_limited_by_the_packed_size(tmp_path: Path, monkeypatch: pytes
     assert "expected at most" in reason
 
 
+def _nested(members: int, depth: int, content: bytes) -> bytes:
+    """Archives of archives: each level has so many of the one below."""
+    for _ in range(depth):
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number in range(members):
+                archive.writestr(f"{number}.zip", content)
+        content = whole.getvalue()
+    return content
+
+
+def test_the_members_of_archives_in_archives_count_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """17 kB of four levels of sixteen each were read for hours."""
+    (tmp_path / "nested.zip").write_bytes(_nested(5, 3, b"counters"))
+    assert len(_found(tmp_path / "nested.zip")) == 125
+    monkeypatch.setattr(expand, "MAX_MEMBERS", 100)
+    *read, (name, reason) = _found(tmp_path / "nested.zip")
+    assert len(read) < 100
+    assert name == str(tmp_path / "nested.zip")
+    assert "expected at most 100 members, found more" in reason
+
+
+def test_the_growth_of_archives_in_archives_counts_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "FREE_BYTES", 10_000)
+    monkeypatch.setattr(expand, "MAX_RATIO", 10)
+    (tmp_path / "nested.zip").write_bytes(_nested(5, 3, b"0" * 9_000))
+    *read, (name, reason) = _found(tmp_path / "nested.zip")
+    assert 4 <= len(read) < 125
+    assert name == str(tmp_path / "nested.zip")
+    assert "expected at most" in reason
+
+
 def test_an_encrypted_member_is_refused_by_its_name(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "locked.zip", "w") as archive:
         archive.writestr("esxtop.csv", "counters")

@@ -2,7 +2,8 @@
 
 Archives are recognised by their first bytes. Members are written one at a time to a temporary directory, read there
 and removed, so that disk use stays at one member. Limits keep a hostile archive harmless: how far content may grow
-(`MAX_RATIO` once `FREE_BYTES` are exceeded), how many members, how deep archives may nest. Links, devices and member
+(`MAX_RATIO` once `FREE_BYTES` are exceeded), how many members, how deep archives may nest; the first two also of all
+that the archives within one file hold, as each level could multiply them. Links, devices and member
 names that leave the archive are never followed: a member's name is only shown.
 
 What cannot be read is told as such, and what comes after it is read all the same.
@@ -56,6 +57,28 @@ class Unreadable:
     """Whether it may hold evidence that is lost now: a cut archive, a file that others may not read."""
 
 
+@dataclass
+class _Within:
+    """What archives within one file have held so far."""
+
+    name: str
+    packed_bytes: int
+    members: int = 0
+    written_bytes: int = 0
+
+    def count_member(self) -> None:
+        """Raises UnsafeArchive for one too many."""
+        self.members += 1
+        _check_members(self.members, self.name)
+
+    def count_bytes(self, count: int) -> None:
+        """Raises UnsafeArchive where each of `MAX_DEPTH` levels has had as much as a single one may have."""
+        self.written_bytes += count
+        limit = MAX_DEPTH * max(FREE_BYTES, MAX_RATIO * self.packed_bytes)
+        if self.written_bytes > limit:
+            raise _bomb(self.name, self.packed_bytes, limit)
+
+
 Found = Evidence | Unreadable
 Progress = Callable[[str, int, int], None]
 """Receives (name, bytes done, bytes in all)."""
@@ -84,13 +107,13 @@ def expand(paths: list[Path], standard_input: Path | None = None, progress: Prog
         if str(path) == "-":
             if standard_input is None:
                 raise UsageError("data on standard input", "none")
-            yield from _from_file(standard_input, STANDARD_INPUT, progress, depth=0)
+            yield from _from_file(standard_input, STANDARD_INPUT, progress)
         elif not path.exists():
             raise UsageError("a file or folder", "nothing of that name", where=str(path))
         elif path.is_dir():
             yield from _from_folder(path, progress)
         else:
-            yield from _from_file(path, str(path), progress, depth=0)
+            yield from _from_file(path, str(path), progress)
 
 
 def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
@@ -111,10 +134,12 @@ def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
         elif path.is_dir():
             yield from _from_folder(path, progress)
         else:
-            yield from _from_file(path, str(path), progress, depth=0)
+            yield from _from_file(path, str(path), progress)
 
 
-def _from_file(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+def _from_file(
+    path: Path, name: str, progress: Progress | None, depth: int = 0, within: _Within | None = None
+) -> Iterator[Found]:
     """A file on its own. Raises UnsafeArchive for one inside an archive (`depth`), which is not read on then."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -136,7 +161,8 @@ def _from_file(path: Path, name: str, progress: Progress | None, depth: int) -> 
     try:
         if depth >= MAX_DEPTH:
             raise UnsafeArchive(f"archives nested at most {MAX_DEPTH} deep", "more", where=shown_name(name))
-        yield from _until_broken(opener(path, name, progress, depth), name)
+        within = within or _Within(name, path.stat().st_size)
+        yield from _until_broken(opener(path, name, progress, depth, within), name)
     except UnsafeArchive as error:
         if depth > 0:
             raise
@@ -164,7 +190,7 @@ _DAMAGE = (
 """What the libraries raise; an OSError with a number is the system's own, such as a full disk."""
 
 
-_Opener = Callable[[Path, str, "Progress | None", int], Iterator[Found]]
+_Opener = Callable[[Path, str, "Progress | None", int, _Within], Iterator[Found]]
 
 
 def _opener(start: bytes) -> _Opener | None:
@@ -187,15 +213,15 @@ _COMPRESSIONS: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
 
 
 def _from_compressed(opener: Callable[[BinaryIO], Any]) -> _Opener:
-    def read(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+    def read(path: Path, name: str, progress: Progress | None, depth: int, within: _Within) -> Iterator[Found]:
         size = path.stat().st_size
-        with path.open("rb") as file, opener(file) as stream, _member(stream, name, size) as member:
-            yield from _from_file(member, name, progress, depth + 1)
+        with path.open("rb") as file, opener(file) as stream, _member(stream, name, size, within) as member:
+            yield from _from_file(member, name, progress, depth + 1, within)
 
     return read
 
 
-def _from_zip(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+def _from_zip(path: Path, name: str, progress: Progress | None, depth: int, within: _Within) -> Iterator[Found]:
     with zipfile.ZipFile(path) as archive:
         if document := office_document(archive.namelist()):
             yield Unreadable(shown_name(name), document)
@@ -204,11 +230,11 @@ def _from_zip(path: Path, name: str, progress: Progress | None, depth: int) -> I
         _check_members(len(entries), name)
         for entry in sorted(entries, key=lambda entry: entry.filename):
             member = f"{name}: {entry.filename}"
-            yield from _until_broken(_from_zip_member(archive, entry, member, progress, depth), member)
+            yield from _until_broken(_from_zip_member(archive, entry, member, progress, depth, within), member)
 
 
 def _from_zip_member(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, progress: Progress | None, depth: int
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, progress: Progress | None, depth: int, within: _Within
 ) -> Iterator[Found]:
     if stat.S_ISLNK(entry.external_attr >> 16):
         yield Unreadable(shown_name(name), "is a link inside an archive")
@@ -220,11 +246,11 @@ def _from_zip_member(
         )  # fmt: skip
         yield Unreadable(locked.where, locked.message(), is_broken=True)
         return
-    with archive.open(entry) as stream, _member(stream, name, max(entry.compress_size, 1)) as member:
-        yield from _from_file(member, name, progress, depth + 1)
+    with archive.open(entry) as stream, _member(stream, name, max(entry.compress_size, 1), within) as member:
+        yield from _from_file(member, name, progress, depth + 1, within)
 
 
-def _from_tar(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+def _from_tar(path: Path, name: str, progress: Progress | None, depth: int, within: _Within) -> Iterator[Found]:
     with tarfile.open(path) as archive:
         for number, entry in enumerate(archive):
             _check_members(number, name)
@@ -234,8 +260,8 @@ def _from_tar(path: Path, name: str, progress: Progress | None, depth: int) -> I
             if stream is None:
                 yield Unreadable(shown_name(f"{name}: {entry.name}"), "is no regular file inside an archive")
                 continue
-            with stream, _member(stream, f"{name}: {entry.name}", max(entry.size, 1)) as member:
-                yield from _from_file(member, f"{name}: {entry.name}", progress, depth + 1)
+            with stream, _member(stream, f"{name}: {entry.name}", max(entry.size, 1), within) as member:
+                yield from _from_file(member, f"{name}: {entry.name}", progress, depth + 1, within)
         if not _is_whole(path, archive.offset):
             raise tarfile.ReadError("a member's header that is cut or damaged")
 
@@ -249,9 +275,10 @@ def _is_whole(path: Path, offset: int) -> bool:
 
 
 @contextmanager
-def _member(stream: IO[bytes], name: str, packed_bytes: int) -> Iterator[Path]:
+def _member(stream: IO[bytes], name: str, packed_bytes: int, within: _Within) -> Iterator[Path]:
     """The content of `stream` as a temporary file; stops at what no honest archive contains."""
     limit = max(FREE_BYTES, MAX_RATIO * packed_bytes)
+    within.count_member()
     with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
         path = Path(directory) / "member"
         written = 0
@@ -260,6 +287,7 @@ def _member(stream: IO[bytes], name: str, packed_bytes: int) -> Iterator[Path]:
                 written += len(chunk)
                 if written > limit or written > shutil.disk_usage(directory).free:
                     raise _bomb(name, packed_bytes, limit)
+                within.count_bytes(len(chunk))
                 out.write(chunk)
         yield path
 
