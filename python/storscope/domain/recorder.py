@@ -46,6 +46,8 @@ class Recorder:
         self._entities: dict[EntityRef, str | None] = {}
         self._links: set[tuple[EntityRef, str, str, str]] = set()
         self._timelines = 0
+        self._warned: set[str] = set()
+        """To find a sentence again at once: some are of one job, of which a file may have hundreds of thousands."""
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
 
@@ -336,7 +338,8 @@ class Recorder:
 
     def warn(self, sentence: str) -> None:
         """A doubt about the evidence; the same sentence is kept once."""
-        if sentence not in self.notes.warnings:
+        if sentence not in self._warned:
+            self._warned.add(sentence)
             self.notes.warnings.append(sentence)
 
     # Flow --------------------------------------------------------------------------------------------------------
