@@ -6,9 +6,11 @@ import os
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from storscope.domain.errors import DamagedStore, StoreError
+from storscope.domain.errors import DamagedStore, StoreError, StorscopeError
 from storscope.store import CaptureInfo, Store
 from storscope.store.checksums import SUMS
 from storscope.store.lock import STORE_LOCK
@@ -81,3 +83,34 @@ def test_what_never_ends_is_no_file_of_a_store(kind: str, name: str, store: Stor
     with pytest.raises(DamagedStore) as caught:
         Store.open(store.path).query("FROM observations")
     assert caught.value.where == str(file)
+
+
+def _replaced(file: Path, column: str, values: pa.Array) -> None:
+    """Without its sums, as a hand that made it knows how to make these."""
+    (file.parent / SUMS).unlink(missing_ok=True)
+    table = pq.read_table(file, partitioning=None)
+    rows = values.take(pa.array([0] * table.num_rows))
+    pq.write_table(table.set_column(table.column_names.index(column), column, rows), file)
+
+
+@pytest.mark.parametrize("values", [[b"\xff\0"], ["much"], [[1]], [{"a": 1}]], ids=["bytes", "text", "list", "object"])
+def test_what_is_no_number_in_a_column_of_numbers_is_an_error(values: list[object], store: Store) -> None:
+    """It reached what reckons with it: a ValueError in the page of a diagnosis."""
+    _replaced(store.path / _FIRST / "observations.parquet", "read_hit_ratio", pa.array(values))
+    with pytest.raises(StorscopeError):
+        store.query("SELECT read_hit_ratio FROM observations")
+
+
+def test_a_column_has_its_type_whatever_a_file_has(store: Store) -> None:
+    _replaced(store.path / _FIRST / "observations.parquet", "entity", pa.array([7]))
+    _replaced(store.path / _FIRST / "observations.parquet", "ops_per_s", pa.array([7]))
+    found = store.query("SELECT DISTINCT entity, ops_per_s FROM observations WHERE entity = '7'")
+    assert found.to_pylist() == [{"entity": "7", "ops_per_s": 7.0}]
+
+
+@pytest.mark.parametrize("column", ["omitted", "row_counts", "warnings", "imported_at"])
+def test_a_capture_that_says_of_itself_what_cannot_be_is_damaged(column: str, store: Store) -> None:
+    _replaced(store.path / _FIRST / "captures.parquet", column, pa.array([float("inf")]))
+    with pytest.raises(DamagedStore) as caught:
+        store.captures()
+    assert caught.value.where == str(store.path / _FIRST / "captures.parquet")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from storscope.domain.errors import DamagedStore, NotAStore, QueryError, StoreError
 from storscope.domain.rows import plain_rows
-from storscope.domain.schema import TABLES
+from storscope.domain.schema import CAPTURES, TABLES
 from storscope.store import leftovers
 from storscope.store.capture import CaptureInfo, CaptureWriter
 from storscope.store.checking import CheckedCapture, check_captures
@@ -116,7 +116,7 @@ class Store:
         try:
             if seen is not None:
                 self._proofs.prove({file: seen})
-            row = plain_rows(pq.read_table(file, partitioning=None))[0]
+            row = plain_rows(_as_it_should_be(pq.read_table(file, partitioning=None)))[0]
             if seen is not None:
                 self._own_rows[file] = seen, row
             return row
@@ -199,3 +199,9 @@ class Store:
         """Of the captures, in order of their ids."""
         found = published(self.path.resolve())
         return found if self._part is None else [one for one in found if id_of(one) in self._part]
+
+
+def _as_it_should_be(captures: pa.Table) -> pa.Table:
+    """With the columns' own types. Raises ArrowException for what is another thing in a file of another hand."""
+    kinds = (CAPTURES.field(name) if name in CAPTURES.names else captures.field(name) for name in captures.column_names)
+    return captures.cast(pa.schema(kinds))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
+
+from storscope.domain.schema import TIME
+
+_TYPE_NAMES: Final = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", TIME: "TIMESTAMPTZ_NS"}
 
 
 def _is_idle(direction: str, other: str) -> str:
@@ -47,8 +52,24 @@ DERIVED: Final = "latency_is_derived"
 
 
 def stored_columns(schema: pa.Schema) -> str:
-    """The select list of a stored table: `capture` first, then the schema's columns."""
-    return ", ".join(["capture", *schema.names])
+    """The select list of a stored table: `capture` first, then the schema's columns, as what the schema says they are.
+
+    A file of another hand may have a text where a number belongs. Of one that has what it should the cast is nothing.
+    """
+    return ", ".join(["capture", *(f"CAST({name} AS {_type_name(kind)}) AS {name}" for name, kind in _fields(schema))])
+
+
+def _fields(schema: pa.Schema) -> Iterator[tuple[str, pa.DataType]]:
+    return zip(schema.names, schema.types, strict=True)
+
+
+def _type_name(kind: pa.DataType) -> str:
+    """The engine's word for a type of the schemas."""
+    if pa.types.is_list(kind):
+        return f"{_type_name(kind.value_type)}[]"
+    if pa.types.is_map(kind):
+        return f"MAP({_type_name(kind.key_type)}, {_type_name(kind.item_type)})"
+    return _TYPE_NAMES[kind]
 
 
 def _observations() -> str:
