@@ -296,3 +296,14 @@ def test_reads_that_take_long_since_they_are_large_are_no_harm(tmp_path: Path) -
     use[-180:] = 0.46
     [finding] = findings(RULE, make_case(tmp_path, apart(use, size_bytes=2 * MIB)))
     assert finding.severity is Severity.INFO
+
+
+def test_a_volume_that_takes_no_time_beside_others_is_no_error(tmp_path: Path) -> None:
+    """Sources of whole milliseconds say 0; it was a LinAlgError."""
+
+    def write(recorder: Recorder) -> None:
+        load = 100 + np.arange(50.0) * 7 % 13
+        latency = np.vstack([MS * (1 + np.arange(50.0) / 10), np.zeros(50)])
+        record(recorder, {"ops_per_s": np.vstack([load, load]), "latency_ns_mean": latency}, ["slow", "quick"])
+
+    assert judge(RULE, make_case(tmp_path, write))

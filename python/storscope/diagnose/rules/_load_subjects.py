@@ -188,13 +188,16 @@ def _partial_sums(case: Case, grid: Grid) -> list[Subject]:
 def makes_its_own_latency(case: Case, subject: Subject) -> bool:
     """False where the others' load explains latency and the entity's own hardly does: its knee would be theirs.
 
-    So it is where a controller's processor is known to be idle: what is slow is behind it.
+    So it is where a controller's processor is known to be idle: what is slow is behind it. Of an entity that took no
+    time as a rule (a source of whole milliseconds says 0) nothing tells.
     """
     if subject.entity.kind == "controller" and not subject.is_sum and _is_idle(case, subject.entity):
         return False
     if subject.is_sum or len(subject.grid.entities) == 1:
         return True
     known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns) & (np.nan_to_num(subject.latency_ns) > 0)
+    if known.sum() < INTERVALS_MIN:
+        return True
     own, latency = subject.ops[known], np.log(subject.latency_ns[known])
     others = np.nan_to_num(subject.grid.total_ops[known]) - own
     return _partial(own, others, latency) >= _OWN_R_MIN
