@@ -37,3 +37,22 @@ def test_numbers_of_any_type_are_kept(kind: type[np.number[Any]], width: type[np
 def test_times_with_fractions_are_refused() -> None:
     with pytest.raises(TypeError):
         _observed(np.array([[7.0]]), np.array([5.5]), np.array([10]))
+
+
+@pytest.mark.parametrize("value", [2.0**63, -(2.0**63), 1e200])
+def test_what_nothing_can_have_measured_is_counted_and_left_out(value: float) -> None:
+    """Products of such numbers were infinite, and a traceback where a workload was derived of them."""
+    rows: list[dict[str, Any]] = []
+
+    def keep(name: str, batch: pa.RecordBatch) -> None:
+        rows.extend(pa.table(batch).to_pylist() if name == "observations" else [])
+
+    recorder = Recorder(keep)
+    recorder.observe(_ENTITY, 5000, 10, {"ops_per_s": value, "busy_ratio": 0.5})
+    recorder.observe(_ENTITY, 15000, 10, {"ops_per_s": value})
+    recorder.observe_columns(
+        [_ENTITY], np.array([25000, 35000]), np.array([10, 10]), {"ops_per_s": np.array([[value, 2.0**62]])}
+    )
+    recorder.finish()
+    assert {(row["ops_per_s"], row["busy_ratio"]) for row in rows} == {(None, 0.5), (2.0**62, None)}
+    assert recorder.notes.omitted == {"values that nothing can have measured (2^63 or more)": 3}

@@ -32,6 +32,10 @@ from storscope.domain.open_series import OpenSeries
 from storscope.domain.schema import CANONICAL
 
 _CANONICAL: Final = frozenset(CANONICAL)
+_BEYOND_MEASURE: Final = 2.0**63
+"""Nothing takes so many nanoseconds (292 years) or moves so many bytes per second, and no counter counts further.
+Products of what is below are finite, as those who judge take them to be."""
+_TOO_GREAT: Final = "values that nothing can have measured (2^63 or more)"
 
 __all__ = ["CaptureNotes", "HistogramColumns", "Recorder", "SeriesKeys"]
 
@@ -69,9 +73,11 @@ class Recorder:
     ) -> None:
         """One observation row. The keys of `canonical` are canonical columns; None and NaN become null.
 
-        A row without a single value is not written.
+        So does what nothing can have measured, which is counted. A row without a single value is not written.
         """
-        values = {name: value for name, value in canonical.items() if value is not None and isfinite(value)}
+        finite = {name: value for name, value in canonical.items() if value is not None and isfinite(value)}
+        values = {name: value for name, value in finite.items() if abs(value) < _BEYOND_MEASURE}
+        self.omit(_TOO_GREAT, len(finite) - len(values))
         if not _CANONICAL.issuperset(canonical):
             unknown = sorted(set(canonical) - _CANONICAL)
             raise KeyError(f"not canonical: {unknown}; use counter() for what has no canonical column")
@@ -100,6 +106,7 @@ class Recorder:
             return
         for entity in entities:
             self.entity(entity)
+        columns = self._measurable(columns)
         keep = any_value(columns.values())
         if not keep.any():
             return
@@ -107,6 +114,13 @@ class Recorder:
         self._see(int(times_ns[-1]), int(durations_ns[-1]))
         arrays = observation_columns(entities, times_ns, durations_ns, columns, keep, run)
         self._batches.emit("observations", arrays)
+
+    def _measurable(self, columns: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
+        """The same columns where nothing in them is too great, which is the rule; else copies without it."""
+        beyond = {name: np.isfinite(values) & (np.abs(values) >= _BEYOND_MEASURE) for name, values in columns.items()}
+        count = sum(int(np.count_nonzero(found)) for found in beyond.values())
+        self.omit(_TOO_GREAT, count)
+        return {name: np.where(beyond[name], np.nan, columns[name]) for name in columns} if count else columns
 
     def counter(
         self,
