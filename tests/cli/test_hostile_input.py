@@ -216,7 +216,7 @@ def test_no_command_prints_a_control_character_of_a_design_or_an_error(tmp_path:
     design = tmp_path / "design.toml"
     design.write_text(_DESIGN.replace("@", _MARK.replace("\x1b", "\\u001b").replace("\x07", "\\u0007")))
     assert_harmless(storscope("simulate", design, "--check"))
-    assert_harmless(storscope("simulate", design, "--workload", "oltp", "--ios", "200"))
+    assert_harmless(storscope("simulate", design, "--workload", "oltp", "--ios", "200", "--store", tmp_path / "kept"))
     for wrong in (tmp_path / f"absent{_MARK}.toml", tmp_path):
         assert_harmless(storscope("simulate", wrong, "--check"), code=2)
     assert_harmless(storscope("store", "info", "--store", tmp_path / f"absent{_MARK}"), code=2)
