@@ -130,6 +130,15 @@ def test_a_visit_is_ended_when_latency_stays_above_the_cut() -> None:
     assert _visit(watch).kind is PointKind.OVERLOADED
 
 
+def test_a_visit_is_ended_when_arrivals_wait_for_places_in_a_full_queue() -> None:
+    later = [_Served(NS_PER_MS, late * 50 * NS_PER_MS, in_flight=1000) for late in range(1, 6)]
+    watch = _watched(*[_Served(NS_PER_MS)] * 5, *later[:4])
+    assert not watch.is_hopeless
+    watch(_interval(later[4]))
+    assert watch.is_hopeless
+    assert _visit(watch).kind is PointKind.OVERLOADED
+
+
 def test_a_full_queue_is_overload_and_not_the_generators_fault() -> None:
     visit = _visit(_watched(*[_Served(NS_PER_MS, in_flight=1000)] * 20), unsent=500)
     assert visit.kind is PointKind.OVERLOADED

@@ -166,7 +166,7 @@ class PointWatch:
         part = _Part.of(interval, self._asked)
         if not self._is_bad(part):
             self._bad_on_end, self._is_after_pause = 0, False
-        elif not self._is_of_a_pause(part):
+        elif self._is_full(part) or not self._is_of_a_pause(part):  # a full queue makes what arrives late
             self._bad_on_end += 1
         self._parts.append(part)
 
