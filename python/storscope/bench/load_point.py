@@ -156,6 +156,7 @@ class PointWatch:
         self._figures = tuple(dict.fromkeys((MEAN, P99, *asked)))
         self._limit_ns = {} if objective is None else {objective.figure: objective.limit_ns}
         self._limit_ns.pop(MEAN, None)  # the mean at light load is what the knee is told by
+        self._objective = objective
         self._ios_per_arrival = ios_per_arrival
         self._parts: list[_Part] = []
         self._bad_on_end = 0
@@ -193,7 +194,8 @@ class PointWatch:
         intervals = {} if kind is PointKind.INVALID else self._intervals(told)
         requests = None if self._asked is None else sum(part.asked.ios for part in kept)
         return Visit(
-            self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run, intervals, requests
+            self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run, intervals, requests,
+            {} if kind is PointKind.INVALID else self._above_limit(told),
         )  # fmt: skip
 
     def _kept(self) -> list[_Part]:
@@ -273,6 +275,19 @@ class PointWatch:
                     of = latency_estimate(figure.share, [part.buckets(figure, measure) for part in one.parts])
                     if of is not None and (of.low is not None or of.high is not None):
                         found[prefix + figure.name] = (of.low, of.high)
+        return found
+
+    def _above_limit(self, told: Mapping[str, _Told | None]) -> dict[str, float]:
+        """Of a percentile that an objective is of: the share of its requests that took longer than its limit."""
+        objective = self._objective
+        if objective is None or objective.figure.share is None:
+            return {}
+        found = {}
+        for prefix in _LATE_RATIO:
+            name = prefix + objective.figure.name
+            if (one := told.get(name)) is not None:
+                latencies = _pooled(one.parts, objective.figure, "service" if prefix else "response")
+                found[name] = latencies.share_above(objective.limit_ns)
         return found
 
     def _measured(self, kept: Sequence[_Part]) -> dict[str, _Told | None]:

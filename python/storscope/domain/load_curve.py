@@ -49,6 +49,8 @@ class Visit:
     """Figure's name -> ends of its 95 % interval within this visit; an end that cannot be told is None."""
     requests: float | None = None
     """What the objective's figure is of, where that is reads, writes or flushes alone: how many of them; else None."""
+    above_limit: Mapping[str, float] = field(default_factory=dict)
+    """Name of the objective's figure -> share of the requests it rests on that took longer than its limit."""
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Visit:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from storscope.domain.load_curve import Bounds
 from storscope.model.bootstrap import LEVEL, FloatArray
+from storscope.model.load_shares import log_at_limit
 from storscope.model.student import two_sided_quantile
 
 BoolArray = npt.NDArray[np.bool_]
@@ -75,6 +76,8 @@ class Points:
     is_bound: BoolArray
     requests: FloatArray
     variance: FloatArray
+    above: FloatArray
+    """Share of the requests that took longer than the limit that is looked for; NaN where that is not told."""
 
     @property
     def is_enough(self) -> bool:
@@ -121,6 +124,8 @@ class CurveFit:
     exponent: FloatArray
     factor: FloatArray
     log_light: FloatArray
+    draw: FloatArray
+    """(curves, visits): the random weight of the resample alone."""
 
     def log_latency(self, load: FloatArray) -> FloatArray:
         """(curves, loads)."""
@@ -138,7 +143,23 @@ class CurveFit:
         """The load at which each curve has that log latency; 0 where it is higher at no load already."""
         predicted = self.log_latency(self.points.load)
         near = np.exp(-0.5 * ((predicted - target_log[:, None]) / _NEAR) ** 2)
-        rise = np.expm1(target_log - self._shift(predicted, near) - self.log_light)
+        return self._reached(target_log - self._shift(predicted, near))
+
+    def crossing_by_share(self, limit_log: float, share: float) -> FloatArray:
+        """The load at which the percentile of that share is at the limit, by the visits' shares of requests above it.
+
+        Where no visit tells such a share, `crossing`. See `model.load_shares`.
+        """
+        known = ~np.isnan(self.points.above)
+        if not known.any():
+            return self.crossing(np.full(len(self.capacity), limit_log))
+        log_excess = self.log_latency(self.points.load[known]) - limit_log
+        weight = self.draw[:, known] * self.points.requests[known]
+        return self._reached(limit_log + log_at_limit(log_excess, self.points.above[known], weight, share))
+
+    def _reached(self, latency_log: FloatArray) -> FloatArray:
+        """The load at which each curve is there; 0 where it is higher at no load already."""
+        rise = np.expm1(latency_log - self.log_light)
         low, high = np.zeros_like(rise), np.ones_like(rise)
         for _ in range(45):
             middle = (low + high) / 2
@@ -185,7 +206,7 @@ def fit_curve(points: Points, *, replicates: int, seed: int = 0) -> CurveFit:
     draws = np.random.default_rng(seed).exponential(size=(replicates, len(weight)))
     counts = draws / draws.mean(axis=1, keepdims=True)
     weights = np.concatenate([weight[None, :], counts * weight[None, :]])
-    return losses.fits(weights)
+    return losses.fits(weights, np.concatenate([np.ones((1, len(weight))), counts]))
 
 
 class _Losses:
@@ -210,14 +231,14 @@ class _Losses:
     def best(self) -> int:
         return int(np.argmin(self._loss(self._weight[None, :])[0][0]))
 
-    def fits(self, weights: FloatArray) -> CurveFit:
+    def fits(self, weights: FloatArray, draw: FloatArray) -> CurveFit:
         """The best curve for each row of weights."""
         loss, offset = self._loss(weights)
         best = np.argmin(loss, axis=1)
         shapes = self._shapes
         return CurveFit(
             self._points, weights, shapes.capacity[best], shapes.exponent[best], shapes.factor[best],
-            offset[np.arange(len(best)), best],
+            offset[np.arange(len(best)), best], draw,
         )  # fmt: skip
 
     def residual(self, best: int) -> FloatArray:

@@ -55,9 +55,14 @@ class Goal:
         self.fit = fit_curve(points, replicates=replicates, seed=seed) if points.is_enough else None
         self.crossing = None
         if self.fit is not None:
-            loads = self.fit.crossing(self.target_log(self.fit))
+            loads = self._crossing(self.fit)
             self.crossing = bounds_of(loads, self.fit.visits_near(float(loads[0])))
             self.crossing = _over_gap(self.crossing, self.gap(visits, light_ns))
+
+    def _crossing(self, fit: CurveFit) -> FloatArray:
+        if self.objective is None or self.objective.figure.share is None:
+            return fit.crossing(self.target_log(fit))
+        return fit.crossing_by_share(math.log(self.objective.limit_ns), self.objective.figure.share)
 
     def left_out(self, visits: Sequence[Visit], light_ns: float) -> tuple[tuple[int, str], ...]:
         """Which visits the curve is not put through, by their places, and why."""
@@ -102,13 +107,14 @@ class Goal:
             return []
         fit, crossing = self.known
         target, at = self.target_log(fit), crossing.estimate
+        by_curve = float(fit.crossing(target)[0]) or at
         loads = []
         for ratio, least, most in _KNEE_LEVELS if self.objective is None else _OBJECTIVE_LEVELS:
             if least == most and not at_crossing:
                 continue
             relative = ratio if self.objective is not None else ratio / KNEE_RATIO
             found = float(fit.crossing(target + math.log(relative))[0])
-            loads.append(at * (1 + min(max(found / at - 1, least), most)))
+            loads.append(at * (1 + min(max(found / by_curve - 1, least), most)))
         return loads
 
 

@@ -55,16 +55,22 @@ def points_of(
         (visit.offered_per_s, latency(visit), visit.kind is PointKind.OVERLOADED, _requests(visit, figure))
         for visit in kept
     ]
-    rows += [
+    bounds = [
         (visit.offered_per_s * _ITS_ERROR, bound_ns, True, _requests(visit, figure))
         for visit in kept
         if visit.kind is PointKind.VALID and latency(visit) > bound_ns
     ]
     overloaded = [visit for visit in kept if visit.kind is PointKind.OVERLOADED]
     if credit and overloaded:
-        rows.append((lasting_per_s(told), bound_ns, True, sum(_requests(visit, figure) for visit in overloaded)))
-    load, latency_ns, is_bound, requests = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests)
+        bounds.append((lasting_per_s(told), bound_ns, True, sum(_requests(visit, figure) for visit in overloaded)))
+    load, latency_ns, is_bound, requests = np.array(rows + bounds, dtype=np.float64).reshape(-1, 4).T
+    above = np.array([_above(visit, figure, basis) for visit in kept] + [math.nan] * len(bounds))
+    return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests, above)
+
+
+def _above(visit: Visit, figure: LatencyFigure, basis: str) -> float:
+    """Share of its requests above the limit; NaN of one that was overloaded, or does not tell it."""
+    return visit.above_limit.get(basis + figure.name, math.nan) if visit.kind is PointKind.VALID else math.nan
 
 
 def left_out(
