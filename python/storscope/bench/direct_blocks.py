@@ -26,7 +26,8 @@ _SUITS_BYTES: Final = 4 * KIB
 """Disks with larger logical blocks are hardly found."""
 _STRICT_FS: Final = frozenset({"ext2", "ext3", "ext4", "xfs"})
 """They pass what they are asked for on to the device, or refuse it (fs/iomap/direct-io.c)."""
-_CHOOSE: Final = "Choose such ones, or --buffered."
+CHOOSE: Final = "Choose such ones, or --buffered."
+"""What to do where I/Os do not suit."""
 _CACHING_FS: Final = frozenset({"btrfs", "f2fs"})
 """They fall back to the page cache (check_direct_IO in fs/btrfs/direct-io.c, f2fs_should_use_dio in fs/f2fs/file.c)."""
 
@@ -111,7 +112,7 @@ def check_blocks(targets: Sequence[str], workload: Workload) -> None:
                 f"sizes and offsets that are multiples of {block.words}",
                 f"{', '.join(format_bytes(size) for size in wrong)}, which O_DIRECT answers with 'Invalid argument'",
                 where=target,
-                hint=f"{_CHOOSE} A built-in workload becomes a file with: storscope workload convert NAME --to toml.",
+                hint=f"{CHOOSE} A built-in workload becomes a file with: storscope workload convert NAME --to toml.",
             )
 
 
@@ -123,7 +124,7 @@ def _block_of(path: str, kernel: Kernel) -> DirectBlock:
         place = target.directory.place if isinstance(target, NewFileTarget) else target.place
         if place.fs_type in _CACHING_FS:
             folder = target.directory.path if isinstance(target, NewFileTarget) else target.path
-            return DirectBlock(os.statvfs(folder).f_bsize, place.fs_type, is_strict=False, is_cached=True)
+            return _cached_block(os.statvfs(folder), place.fs_type)
         if place.device is None:
             return DirectBlock(_SUITS_BYTES, None, is_strict=False)
         device, is_strict = place.device, place.fs_type in _STRICT_FS and not _journals_data(place)
@@ -131,6 +132,11 @@ def _block_of(path: str, kernel: Kernel) -> DirectBlock:
     if not size_bytes:
         return DirectBlock(_SUITS_BYTES, None, is_strict=False)
     return DirectBlock(size_bytes, device.disk, is_strict)
+
+
+def _cached_block(found: os.statvfs_result, fs_type: str) -> DirectBlock:
+    """That of a file system that takes what is no multiple of its own block through the page cache."""
+    return DirectBlock(found.f_bsize, fs_type, is_strict=False, is_cached=True)
 
 
 def _journals_data(place: Place) -> bool:
@@ -147,7 +153,7 @@ def as_taken(ready: Ready, workload: Workload, index: int = 0) -> Ready:
     fs_type = ready.under.fs_type
     if not ready.direct or fs_type not in _CACHING_FS:
         return ready
-    block = DirectBlock(os.fstatvfs(ready.descriptor).f_bsize, fs_type, is_strict=False, is_cached=True)
+    block = _cached_block(os.fstatvfs(ready.descriptor), fs_type)
     wrong = block.misfits_of([stream for stream in workload.streams if _uses(stream, index)])
     if not wrong:
         return ready

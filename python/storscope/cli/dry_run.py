@@ -55,6 +55,8 @@ def misfit_words(block: DirectBlock | None, workload: Workload) -> str:
 
 def print_blocks(block: DirectBlock | None, workloads: Sequence[Workload]) -> bool:
     """Says whether all of them suit O_DIRECT, and how to mend it; returns whether none fails for certain."""
+    from storscope.bench.direct_blocks import CHOOSE
+
     if block is None:
         return True
     wrong = sum(bool(block.misfits(workload)) for workload in workloads)
@@ -64,7 +66,7 @@ def print_blocks(block: DirectBlock | None, workloads: Sequence[Workload]) -> bo
     few = "this workload" if len(workloads) == 1 else f"{wrong} of {len(workloads)}"
     click.echo(
         f"Past the page cache (O_DIRECT) sizes and offsets must be multiples of {block.words}: {few} "
-        f"{block.misfits_do}. Choose such ones, or --buffered."
+        f"{block.misfits_do}. {CHOOSE}"
     )
     return not block.is_strict
 
