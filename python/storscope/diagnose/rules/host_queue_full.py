@@ -168,13 +168,9 @@ def _finding(
             "be fair between hosts."
         ),
         check=_CHECK_SIMULATED if simulated else _CHECK,
-        remedy=(_REMEDY_LOWERED if worst.limit < worst.lowered_from and not costs_little else "")
-        + (
-            _REMEDY_LATER
-            if later and not (behind or slow or costs_little)
-            else _REMEDY_APART
-            if apart and not costs_little
-            else _remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room)
+        remedy=_REMEDY_LEAVE if costs_little else _remedy(
+            worst, is_later=bool(later) and not (behind or slow), is_apart=bool(apart), limited=limited,
+            simulated=simulated, has_room=has_room,
         ),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
         entities=tuple(entities),
@@ -187,7 +183,7 @@ def _finding(
         ),
         numbers={"queue_limit": limit, "devices": len(fulls), "time_share": share}
         | ({"waiting_share": waited} if np.isfinite(waited) else {}),
-    )
+    )  # fmt: skip
 
 
 def _counts(settings: Settings, limit: float) -> str:
@@ -229,9 +225,19 @@ def _severity(settings: Settings, share: float, waited: float) -> Severity:
     return Severity.CRITICAL if costs and share >= settings["time_share_severe"] else Severity.WARNING
 
 
-def _remedy(*, costs_little: bool, limited: bool, simulated: bool, has_room: bool) -> str:
-    if costs_little:
-        return _REMEDY_LEAVE
+def _remedy(
+    queue: HostQueue, *, is_later: bool, is_apart: bool, limited: bool, simulated: bool, has_room: bool
+) -> str:  # fmt: skip
+    """Where operations wait long enough. `is_later`: another limit behind this one makes it full."""
+    lowered = _REMEDY_LOWERED if queue.limit < queue.lowered_from else ""
+    return lowered + _remedy_of_the_limit(is_later, is_apart, limited, simulated, has_room)
+
+
+def _remedy_of_the_limit(is_later: bool, is_apart: bool, limited: bool, simulated: bool, has_room: bool) -> str:
+    if is_later:
+        return _REMEDY_LATER
+    if is_apart:
+        return _REMEDY_APART
     if limited:
         return "Look for what makes the array slow before touching the queue."
     return _REMEDY_SIMULATED if simulated else ("" if has_room else _IF_ROOM) + _REMEDY
