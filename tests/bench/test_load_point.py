@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from storscope.bench.figures import Interval, Outcome
+from storscope.bench.figures import Interval, Latencies, Outcome
 from storscope.bench.load_point import INTERVAL_NS, PointWatch
 from storscope.domain.load_curve import PointKind, Visit
 from storscope.domain.objective import Objective
@@ -217,3 +217,21 @@ def test_an_objective_of_reads_is_told_by_them_alone() -> None:
     reads = [_Served(NS_PER_MS)] * 20
     assert _visit(_watched(*reads, objective="read-p99<9ms")).figures_ns["read-p99"] == NS_PER_MS
     assert _visit(_watched(*reads, objective="write-p99<9ms")).figures_ns["write-p99"] is None
+
+
+def test_the_share_above_a_limit_is_of_the_values_beyond_it() -> None:
+    """A bucket has whole nanoseconds, both of its ends included."""
+    parts = {"count": 30, "mean_ns": 20, "max_ns": 29, "bucket_low_ns": [10, 20], "bucket_high_ns": [19, 29],
+             "bucket_count": [10, 20]}  # fmt: skip
+    latencies = Latencies.merged([parts])
+    told = [latencies.share_above(limit_ns) for limit_ns in (5, 9, 14, 19, 24, 29, 99)]
+    assert told == pytest.approx([1, 1, 25 / 30, 20 / 30, 10 / 30, 0, 0])
+    assert Latencies().share_above(1) is None
+
+
+def test_a_visit_tells_how_many_requests_took_longer_than_the_limit_of_a_percentile() -> None:
+    quick, slow = _Served(NS_PER_MS), _Served(9 * NS_PER_MS)
+    intervals = [slow] * 4 + [quick, quick, quick, slow] * 4
+    assert _visit(_watched(*intervals, objective="p99<5ms")).above_limit == {"p99": 0.25, "service p99": 0.25}
+    assert _visit(_watched(*intervals, objective="mean<5ms")).above_limit == {}
+    assert _visit(_watched(*intervals)).above_limit == {}

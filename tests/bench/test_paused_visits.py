@@ -25,7 +25,7 @@ def _mean_ns(use: float) -> float:
 def test_the_mean_is_that_of_the_queue_and_not_of_what_waits_behind_pauses(
     use: float, pause_ns: int, every_ns: int
 ) -> None:
-    """Of twelve visits of six seconds; with the queues that pauses leave it is up to seven times as much."""
+    """Of twelve visits of six seconds; with the queues that pauses leave it is up to five times as much."""
     queue = PausingQueue(1, pause_ns, every_ns)
     visits = [queue.visit(use * LIMIT_PER_S, 6 * NS_PER_S, None) for _ in range(12)]
     told = [mean for visit in visits if (mean := visit.figures_ns["mean"]) is not None]

@@ -73,13 +73,13 @@ class Latencies:
                 return min(high, self.max_ns)
         return self.max_ns
 
-    def share_above(self, limit_ns: float) -> float:
-        """What share of them took longer, of the bucket that the limit lies in as much as lies above it; 0 of none."""
+    def share_above(self, limit_ns: float) -> float | None:
+        """What share of them took longer, of the bucket around the limit what lies above it. None of none."""
         above = sum(
             count * min(1.0, max(0.0, (high - limit_ns) / max(high - low + 1, 1)))
             for (low, high), count in self.counts.items()
         )
-        return above / self.count if self.count else 0.0
+        return above / self.count if self.count else None
 
     def buckets(self) -> list[tuple[float, float, int]]:
         """As the tables have them: low < latency <= high, where ours include both ends."""

@@ -288,7 +288,7 @@ class PointWatch:
             if (one := told.get(name)) is not None:
                 latencies = _pooled(one.parts, objective.figure, "service" if prefix else "response")
                 found[name] = latencies.share_above(objective.limit_ns)
-        return found
+        return {name: share for name, share in found.items() if share is not None}
 
     def _measured(self, kept: Sequence[_Part]) -> dict[str, _Told | None]:
         return {
@@ -311,8 +311,8 @@ class PointWatch:
 
     def _calm(self, is_late: Callable[[_Part], bool]) -> list[_Part]:
         """Of what counts the parts that no pause reached; one in what is left out at the start may reach further."""
-        calm = _calm(self._parts, [is_late(part) for part in self._parts])
-        return list(compress(self._parts[self._counted], calm[self._counted]))
+        is_calm = _out_of_reach(self._parts, [is_late(part) for part in self._parts])
+        return list(compress(self._parts[self._counted], is_calm[self._counted]))
 
     def _is_lumped(self, part: _Part) -> bool:
         return self._offered_per_s * _lateness(part, MEAN) > _LUMPED_SHARE * NS_PER_S
@@ -337,7 +337,7 @@ def _is_growing(kept: Sequence[_Part]) -> bool:
     return after > _GROWTH * before and waited_ns > _GROWN_SHARE * sum(part.duration_ns for part in kept)
 
 
-def _calm(parts: Sequence[_Part], late: Sequence[bool]) -> list[bool]:
+def _out_of_reach(parts: Sequence[_Part], late: Sequence[bool]) -> list[bool]:
     """Which are neither late nor after such while more is in flight than before the pause, and than usually."""
     in_time = [part.outstanding for part, is_late in zip(parts, late, strict=True) if not is_late]
     usual = _BACKLOG * statistics.median(in_time) if in_time else 0.0

@@ -6,7 +6,7 @@ average to 14.8 and 17.2 ms, and a curve through them has the limit at too high 
 take longer than a limit is right on average, however short a visit is.
 
 The logarithm of that share is a line over 1 - limit / percentile where times beyond the limit are exponential (as those
-of a queue are: Asmussen 2003, "Applied Probability and Queues", XIII.5), and near the limit of anything. That line is
+of a queue are: Asmussen 2003, "Applied Probability and Queues", XIII), and near the limit of anything. That line is
 put through the visits near the crossing, with the percentiles of the curve: a regression of counts with a logarithmic
 link (McCullagh and Nelder 1989, "Generalized Linear Models", 9.2). Requests beyond a limit come in clusters, which are
 as large as the queue takes time to forget: with the square of its latency near the capacity (Whitt 1989, see
@@ -24,16 +24,16 @@ from storscope.model.bootstrap import FloatArray
 _NEAR = 0.35
 """Width, in log latency, of the weights of visits near the crossing; as in `model.load_curve`."""
 _CLUSTERS = 2.0
-"""A visit's weight falls with this power of its latency."""
+"""A visit's weight falls with this power of its latency, as above."""
 _OWN = 1.0
-"""How many visits' weight the curve itself has."""
+"""How many visits' weight the curve itself has (ours)."""
 _SLOPE = 1.0
-"""How much, over what the visits tell of it, the slope is held to that of an exponential tail from 0 on."""
+"""How much, over what the visits tell of it, the slope is held to that of an exponential tail from 0 on (ours)."""
 _STEPS, _LEVEL_STEP, _SLOPE_STEP = 25, 0.5, 1.0
 _SLOPES = (0.3, 3.0)
 """Of the usual slope."""
 _FURTHEST = (-3.0, 0.2)
-"""Where the line may have its crossing: at 0.25 to 1.25 times the limit by the curve, which is rather too low."""
+"""Where the line may cross (ours): at 0.25 to 1.25 times the limit by the curve, which is rather too low."""
 
 
 def log_at_limit(log_excess: FloatArray, above: FloatArray, weight: FloatArray, share: float) -> FloatArray:
