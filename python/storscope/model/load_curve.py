@@ -58,6 +58,8 @@ _NEAR_LIGHT = 0.12
 """...and near light load, where the curve is flat."""
 _SHRINKAGE = 4
 """How many visits' weight the curve itself has near a crossing."""
+_WALL = 30.0
+"""An elasticity as that within a thirtieth of the pole: which visits were overloaded tells the load there (ours)."""
 _LEAST_HALF_WIDTH = 0.01
 """No interval is narrower: the rate that is made, and the curve, are not more exact."""
 _PARAMETERS = 4
@@ -148,11 +150,11 @@ class CurveFit:
     def crossing_by_share(self, limit_log: float, share: float) -> FloatArray:
         """The load at which the percentile of that share is at the limit, by the visits' shares of requests above it.
 
-        Where no visit tells such a share, `crossing`. See `model.load_shares`.
+        Where no visit tells such a share, or latency rises like a wall, `crossing`. See `model.load_shares`.
         """
-        known = ~np.isnan(self.points.above)
-        if not known.any():
-            return self.crossing(np.full(len(self.capacity), limit_log))
+        known, by_curve = ~np.isnan(self.points.above), self.crossing(np.full(len(self.capacity), limit_log))
+        if not known.any() or self.elasticity(by_curve[:1])[0] > _WALL:
+            return by_curve
         log_excess = self.log_latency(self.points.load[known]) - limit_log
         weight = self.draw[:, known] * self.points.requests[known]
         return self._reached(limit_log + log_at_limit(log_excess, self.points.above[known], weight, share))
