@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import math
 import subprocess
+import zipfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,17 @@ def test_the_logs_of_a_folder_are_one_capture_and_a_run_for_each_job(tmp_path: P
     assert sorted(row["format"] for row in captures) == ["fio_json", "fio_log"]
 
 
+def test_logs_at_the_top_of_an_archive_have_their_own_names(tmp_path: Path) -> None:
+    """They were called 'logs.zip: x'."""
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        for kind in ("lat", "iops"):
+            archive.writestr(f"x_{kind}.1.log", "1000, 5, 0, 0\n2000, 6, 0, 0\n")
+    store = Store.open(tmp_path / "store", create=True)
+    summary = import_paths(store, [tmp_path / "logs.zip"])
+    assert [item.name for item in summary.imported] == [f"{tmp_path}/logs.zip: x_iops.1.log and 1 more"]
+    assert store.query("SELECT run FROM runs").to_pylist() == [{"run": "x"}]
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -167,6 +179,7 @@ def test_the_logs_of_a_folder_are_one_capture_and_a_run_for_each_job(tmp_path: P
         ("x_clat.log", ("x", "clat", None, None)),
         ("x_iops.2.log.server-7", ("x", "iops", 2, "server-7")),
         ("logs/bw.1.log", ("", "bw", 1, None)),
+        ("dump.zip: x_lat.1.log", ("x", "lat", 1, None)),
     ],
 )
 def test_a_name_says_what_a_log_is_of(name: str, expected: tuple[object, ...]) -> None:

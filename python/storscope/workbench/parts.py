@@ -35,7 +35,7 @@ class Parts:
             return False
         if self._bytes + evidence.size_bytes > _MOST_BYTES:
             return False
-        folder, _, name = evidence.name.rpartition("/")
+        folder, name = _folder_and_name(evidence.name)
         copy = self.directory / str(self._count)
         copy.write_bytes(evidence.path.read_bytes())
         self._found.setdefault((importer.name, folder), []).append((name, copy))
@@ -46,16 +46,25 @@ class Parts:
     def joined(self) -> Iterator[tuple[Evidence, str]]:
         """What the parts of each folder are together, with the name of their importer; one alone as it was."""
         for (importer, folder), parts in self._found.items():
-            before = f"{folder}/" if folder else ""
             first, copy = parts[0]
             if len(parts) == 1:
-                yield Evidence(copy, f"{before}{first}"), importer
+                yield Evidence(copy, f"{folder}{first}"), importer
                 continue
             whole = self.directory / "whole"
-            near = folder.rpartition("/")[2]
-            texts = (_with_name(f"{near}/{name}" if near else name, part) for name, part in parts)
-            whole.write_text("".join(texts), encoding="utf-8")
-            yield Evidence(whole, f"{before}{first} and {len(parts) - 1:,} more"), importer
+            near = _nearest(folder)
+            whole.write_text("".join(_with_name(f"{near}{name}", part) for name, part in parts), encoding="utf-8")
+            yield Evidence(whole, f"{folder}{first} and {len(parts) - 1:,} more"), importer
+
+
+def _folder_and_name(name: str) -> tuple[str, str]:
+    """The folder with what ends it, and the file: 'a/' and 'b.log', or 'dump.zip: ' and 'b.log'."""
+    end = max(name.rfind("/") + 1, name.rfind(": ") + 2 if ": " in name else 0)
+    return name[:end], name[end:]
+
+
+def _nearest(folder: str) -> str:
+    """The last of some folders, 'b/' of 'a/b/'; none of an archive."""
+    return f"{folder[:-1].rpartition('/')[2]}/" if folder.endswith("/") else ""
 
 
 def _with_name(name: str, part: Path) -> str:

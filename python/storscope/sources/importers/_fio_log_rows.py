@@ -51,8 +51,8 @@ class LogName:
 
 
 def log_name(name: str) -> LogName | None:
-    """What a file's name says; None of one that fio did not give."""
-    found = _NAME.fullmatch(name.rpartition("/")[2])
+    """What a file's name says, also behind its folder or archive ('dump.zip: NAME'); None of one fio did not give."""
+    found = _NAME.fullmatch(name.rpartition("/")[2].rpartition(": ")[2])
     if found is None:
         return None
     return LogName(found["test"] or "", found["kind"], int(found["job"]) if found["job"] else None, found["host"])
