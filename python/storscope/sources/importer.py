@@ -86,6 +86,9 @@ class Importer:
     is_part: Callable[[Head], bool] | None = None
     """Whether a file is one of several of its folder that are one capture; they are read as one (see `parts.py` of the
     workbench), each behind a line `# NAME`. Asked of what `recognise` is sure of. Must not raise."""
+    beside: Callable[[Evidence], Callable[[str], bool] | None] | None = None
+    """Which parts of another format tell more of what a file has: whether one of a name, from the file's folder, does;
+    None if it has none. They are put behind it, and read with it. Must not raise."""
     version: int = 1
     """Raised when the same file would yield other rows."""
     carries: tuple[str, ...] = ()

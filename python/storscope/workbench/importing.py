@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -118,7 +119,7 @@ def _import_all(
         _import_each(store, paths, options, as_format, replace, stdin_file, progress, parts, summary)
         for whole, format_name in parts.joined():
             _import_or_tell(store, whole, importers()[format_name], options, replace, summary)
-    _name_the_unnamed(store, paths, options, stdin_file, summary)
+        _name_the_unnamed(store, paths, options, stdin_file, parts, summary)
     return summary
 
 
@@ -159,7 +160,12 @@ def _import_or_tell(
 
 
 def _name_the_unnamed(
-    store: Store, paths: list[Path], options: ImportOptions, stdin_file: Path | None, summary: ImportSummary
+    store: Store,
+    paths: list[Path],
+    options: ImportOptions,
+    stdin_file: Path | None,
+    parts: Parts,
+    summary: ImportSummary,
 ) -> None:
     """Gives captures that do not name their host the name of the one host beside them that fits (`hosts_beside.py`).
 
@@ -168,7 +174,7 @@ def _name_the_unnamed(
     found = hosts_of_unnamed(store, {item.capture: item.system for item in summary.imported})
     if not found:
         return
-    for item in expand(paths, stdin_file):
+    for item in itertools.chain(expand(paths, stdin_file), (whole for whole, _ in parts.joined())):
         if isinstance(item, Unreadable) or (capture := capture_id(_sha256(item.path))) not in found:
             continue
         before = next(one for one in summary.imported if one.capture == capture)

@@ -1,13 +1,14 @@
 """Files that are parts of one capture: an answer for each metric, which make sense together only.
 
 Which files are parts the importer says (`Importer.is_part`). Those of one folder, or of one folder of an archive,
-become one file: each behind a line `# FOLDER/NAME`, since these may tell what it is of. They are kept in a temporary
-directory until all are there; what is too much for that is read by itself.
+become one file: each behind a line `# FOLDER/NAME`, since these may tell what it is of. Where a file of another format
+names some of them as its own (`Importer.beside`), these stand behind it, and it is read with them. All are kept in a
+temporary directory until every file was seen; what is too much for that is read by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,41 +20,85 @@ _MOST_BYTES: Final = 256 * 1024**2
 """Of all parts together; a year of minutes of one metric has some 50 MB."""
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A copy of a file, and what it was called."""
+
+    folder: str
+    name: str
+    copy: Path
+
+    @property
+    def label(self) -> str:
+        return f"{self.folder}{self.name}"
+
+
+@dataclass(frozen=True)
+class _Leader:
+    """A file that may have parts of another format beside it."""
+
+    part: _Part
+    importer: str
+    is_beside: Callable[[str], bool]
+
+    def leads(self, part: _Part) -> bool:
+        return part.folder.startswith(self.part.folder) and self.is_beside(part.label[len(self.part.folder) :])
+
+
 @dataclass
 class Parts:
     """Takes parts one by one, and gives what they are together."""
 
     directory: Path
-    _found: dict[tuple[str, str], list[tuple[str, Path]]] = field(default_factory=dict)
-    """Importer and folder -> name and copy of each part."""
+    _found: dict[tuple[str, str], list[_Part]] = field(default_factory=dict)
+    """Importer and folder -> each part."""
+    _leaders: list[_Leader] = field(default_factory=list)
     _bytes: int = 0
     _count: int = 0
 
     def take(self, evidence: Evidence, importer: Importer) -> bool:
-        """Keeps a file if it is a part; False where it is to be read by itself."""
-        if importer.is_part is None or not importer.is_part(evidence.head):
-            return False
+        """Keeps a file if it is a part, or may have some; False where it is to be read by itself."""
         if self._bytes + evidence.size_bytes > _MOST_BYTES:
             return False
-        folder, name = _folder_and_name(evidence.name)
-        copy = self.directory / str(self._count)
-        copy.write_bytes(evidence.path.read_bytes())
-        self._found.setdefault((importer.name, folder), []).append((name, copy))
-        self._bytes += evidence.size_bytes
-        self._count += 1
-        return True
+        if importer.is_part is not None and importer.is_part(evidence.head):
+            part = self._copied(evidence)
+            self._found.setdefault((importer.name, part.folder), []).append(part)
+            return True
+        if importer.beside is not None and (is_beside := importer.beside(evidence)) is not None:
+            self._leaders.append(_Leader(self._copied(evidence), importer.name, is_beside))
+            return True
+        return False
 
     def joined(self) -> Iterator[tuple[Evidence, str]]:
-        """What the parts of each folder are together, with the name of their importer; one alone as it was."""
-        for (importer, folder), parts in self._found.items():
-            first, copy = parts[0]
-            if len(parts) == 1:
-                yield Evidence(copy, f"{folder}{first}"), importer
-                continue
-            whole = self.directory / "whole"
-            near = _nearest(folder)
-            whole.write_text("".join(_with_name(f"{near}{name}", part) for name, part in parts), encoding="utf-8")
-            yield Evidence(whole, f"{folder}{first} and {len(parts) - 1:,} more"), importer
+        """What the parts of each folder are together, with the name of their importer; one alone as it was.
+
+        What has others beside it comes first, with these behind it. A part that two have is beside neither.
+        """
+        led: set[Path] = set()
+        every = [part for parts in self._found.values() for part in parts]
+        for leader in self._leaders:
+            beside = [part for part in every if [one for one in self._leaders if one.leads(part)] == [leader]]
+            led |= {part.copy for part in beside}
+            yield self._whole(leader.part, beside, leads=True), leader.importer
+        for (importer, _), parts in self._found.items():
+            left = [part for part in parts if part.copy not in led]
+            if left:
+                yield self._whole(left[0], left[1:]), importer
+
+    def _copied(self, evidence: Evidence) -> _Part:
+        copy = self.directory / str(self._count)
+        copy.write_bytes(evidence.path.read_bytes())
+        self._bytes += evidence.size_bytes
+        self._count += 1
+        return _Part(*_folder_and_name(evidence.name), copy)
+
+    def _whole(self, first: _Part, others: Sequence[_Part], *, leads: bool = False) -> Evidence:
+        if not others:
+            return Evidence(first.copy, first.label)
+        begin = f"{Evidence(first.copy, first.name).text().rstrip()}\n" if leads else _with_name(first)
+        whole = self.directory / "whole"
+        whole.write_text(begin + "".join(_with_name(part) for part in others), encoding="utf-8")
+        return Evidence(whole, f"{first.label} and {len(others):,} more")
 
 
 def _folder_and_name(name: str) -> tuple[str, str]:
@@ -67,6 +112,6 @@ def _nearest(folder: str) -> str:
     return f"{folder[:-1].rpartition('/')[2]}/" if folder.endswith("/") else ""
 
 
-def _with_name(name: str, part: Path) -> str:
-    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
-    return f"# {shown}\n{Evidence(part, name).text().strip()}\n"
+def _with_name(part: _Part) -> str:
+    shown = "".join(letter if letter.isprintable() else "?" for letter in f"{_nearest(part.folder)}{part.name}")
+    return f"# {shown}\n{Evidence(part.copy, part.name).text().strip()}\n"

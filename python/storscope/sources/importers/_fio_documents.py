@@ -44,12 +44,11 @@ class Documents:
         self.other_lines += len(lines) - len(complaints)
 
 
-def find_documents(evidence: Evidence) -> Documents:
-    """Every whole document of the file: what was killed and begun again leaves an unfinished one before another.
+def find_documents(evidence: Evidence, text: str) -> Documents:
+    """Every whole document of a file's text: what was killed and begun again leaves an unfinished one before another.
 
     Raises MalformedInput when none is whole.
     """
-    text = evidence.text()
     found = Documents()
     position = 0
     first_error: MalformedInput | None = None

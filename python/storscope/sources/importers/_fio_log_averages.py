@@ -57,7 +57,9 @@ class Averaged:
     rests: int
     """Entries behind the last interval of a log, at the same instant."""
     sharing: int
-    """How many jobs wrote into one log."""
+    """How many jobs' logs were put together."""
+    shared_until_ms: float
+    """Until when every one of them has rates, if they ended together: fio logs no last one, of each at its own time."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def averaged(parts: Mapping[str, Sequence[Entries]], begin_ms: float | None, tim
     pieces = [(begin, end) for begin, end in pieces if end > begin]
     sharing = max(len(of_key) for of_key in courses.values())
     if not pieces:
-        return Averaged([], 0, rests, sharing)
+        return Averaged([], 0, rests, sharing, 0.0)
     begins, ends = (np.array([piece[side] for piece in pieces]) for side in (0, 1))
     told = {key: _together(key[0], of_key, begins, ends) for key, of_key in courses.items()}
     stretches = [_stretch(place, begin, end, told) for place, (begin, end) in enumerate(pieces)]
@@ -127,7 +129,10 @@ def averaged(parts: Mapping[str, Sequence[Entries]], begin_ms: float | None, tim
         for one in of_key
         if kind == timed and kind != leading
     ]
-    return Averaged(stretches, sum(behind), rests, sharing)
+    last_ms = pieces[-1][1]
+    lasts = [float(one.ends[-1]) for (kind, _), of_key in courses.items() if kind == leading for one in of_key]
+    shared_until_ms = min(end_ms for end_ms in lasts if end_ms >= last_ms - (1 + _SAME) * interval_ms)
+    return Averaged(stretches, sum(behind), rests, sharing, shared_until_ms)
 
 
 def interval_of(parts: Mapping[str, Sequence[Entries]]) -> float:

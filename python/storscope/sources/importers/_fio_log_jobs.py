@@ -68,7 +68,9 @@ class LoggedJob:
     rests: int = 0
     """Entries behind the last interval of a log, at the same instant."""
     sharing: int = 1
-    """Jobs that wrote averages into one log."""
+    """Jobs whose averages were put together."""
+    shared_until_ms: float | None = None
+    """Until when all of these have rates, as far as they ended together; None of single I/Os."""
     _sizes: set[int] = field(default_factory=set)
     """Of single reads and writes; no more than tell that there are several."""
     _base_ms: float | None = None
@@ -143,6 +145,7 @@ class LoggedJob:
         if self._averages:
             found = averaged(self._averages, None if self.is_moment else 0.0, self.measure())
             self.unrated, self.rests, self.sharing = found.unrated, found.rests, found.sharing
+            self.shared_until_ms = found.shared_until_ms
             return found.stretches
         if self._singles:
             return list(self._of_singles())

@@ -13,7 +13,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers import _fio
 from storscope.sources.importers._fio import Direction
-from storscope.sources.importers._fio_log_averages import Stretch
+from storscope.sources.importers._fio_log_averages import USUAL_MS, Stretch
 from storscope.sources.importers._fio_log_jobs import LoggedJob
 from storscope.sources.importers._fio_log_rows import HISTOGRAM, LogName, bins_of, entries_of, log_name
 
@@ -27,6 +27,11 @@ Key = tuple[str, int | None, str | None]
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
+
+
+def width_ms(options: ImportOptions) -> float:
+    """The interval into which single I/Os are put."""
+    return options.interval_s * units.NS_PER_S / units.NS_PER_MS if options.interval_s else USUAL_MS
 
 
 def logs_in(lines: Iterable[str], name: str) -> Iterator[tuple[str, Iterator[str]]]:
@@ -43,11 +48,11 @@ def logs_in(lines: Iterable[str], name: str) -> Iterator[tuple[str, Iterator[str
 
 
 def jobs_of(
-    logs: Iterable[tuple[str, Iterator[str]]], width_ms: float, recorder: Recorder
+    logs: Iterable[tuple[str, Iterator[str]]], single_ms: float, recorder: Recorder
 ) -> tuple[dict[Key, LoggedJob], int]:
     """The jobs of some logs that say anything, and how many lines are of logs whose name says nothing.
 
-    Single I/Os are put into intervals of `width_ms`.
+    Single I/Os are put into intervals of `single_ms`.
     """
     jobs: dict[Key, LoggedJob] = {}
     nameless = 0
@@ -57,7 +62,7 @@ def jobs_of(
             nameless += sum(1 for _ in lines)
             continue
         key = named.test or _UNNAMED, named.job, named.host
-        read_log(named, lines, jobs.setdefault(key, LoggedJob(width_ms)), recorder)
+        read_log(named, lines, jobs.setdefault(key, LoggedJob(single_ms)), recorder)
     recorder.omit("lines of logs whose name says not what they measure", nameless)
     return {key: job for key, job in jobs.items() if job.first_ms is not None and job.last_ms < _LONGEST_MS}, nameless
 

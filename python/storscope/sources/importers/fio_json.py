@@ -17,7 +17,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from storscope.domain import units
@@ -28,7 +28,9 @@ from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
 from storscope.sources.importers._fio import number
+from storscope.sources.importers._fio_beside import Log, Namer, logs_named_by, parted, record_beside, shared_out
 from storscope.sources.importers._fio_documents import Documents, find_documents
+from storscope.sources.importers._fio_log_runs import jobs_of, record_jobs, width_ms
 from storscope.sources.importers._fio_results import (
     ALL_CLIENTS,
     TIMED,
@@ -72,13 +74,37 @@ def _recognise(head: Head) -> float:
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
-    found = find_documents(evidence)
+    text, logs = parted(evidence.text())
+    found = find_documents(evidence, text)
     documents = [_checked(evidence, Document(raw)) for raw in found.values]
     _note(recorder, options, documents, found)
     names = _fio.Names()
     ends_ms = _ends(recorder, options, documents)
-    for states in processes(documents):
-        _record_process(recorder, options, names, [(document, ends_ms[id(document)]) for document in states])
+    by_process = processes(documents)
+    of_each, rest = _shared_out(recorder, by_process, logs)
+    for states in by_process:
+        timed = [(document, ends_ms[id(document)]) for document in states]
+        rest += _record_process(recorder, options, names, timed, of_each)
+    if rest:
+        jobs, _ = jobs_of(((log.path, iter(log.text.splitlines())) for log in rest), width_ms(options), recorder)
+        record_jobs(recorder, options, names, jobs)
+
+
+def _shared_out(
+    recorder: Recorder, by_process: Sequence[Sequence[Document]], logs: Sequence[Log]
+) -> tuple[list[list[Log]], list[Log]]:
+    """The logs of each job of the one process there is, and those that are of none."""
+    if logs and len(by_process) > 1:
+        recorder.warn(f"{len(by_process)} results are in the JSON. Its logs may be of any: they are runs of their own.")
+    if not logs or len(by_process) > 1:
+        return [], list(logs)
+    last = by_process[0][-1]
+    are_known = not last.empty_entries
+    namers = [
+        Namer(str(job.raw.get("jobname") or ""), job.options, _workers(recorder, job) if are_known else None)
+        for job in last.jobs
+    ]
+    return shared_out(namers, logs)
 
 
 def _checked(evidence: Evidence, document: Document) -> Document:
@@ -133,27 +159,42 @@ def _ends(recorder: Recorder, options: ImportOptions, documents: Sequence[Docume
 
 
 def _record_process(
-    recorder: Recorder, options: ImportOptions, names: _fio.Names, states: Sequence[tuple[Document, float]]
-) -> None:
+    recorder: Recorder,
+    options: ImportOptions,
+    names: _fio.Names,
+    states: Sequence[tuple[Document, float]],
+    logs: Sequence[Sequence[Log]],
+) -> list[Log]:
+    """Records the jobs of a process, with the logs of each; returns those that cannot stand for theirs."""
     last, end_ms = states[-1]
     group_ends = _fio.phase_ends_ms(end_ms, [(job.group, job.runtime_ms) for job in last.jobs], last.elapsed_s)
     starts: list[float] = []
+    unused: list[Log] = []
     for index, job in enumerate(last.jobs):
         started = _fio.epoch_ms(job.raw.get("job_start"))
         start_ms = started if started is not None else group_ends[job.group] - job.runtime_ms
         starts.append(start_ms)
         history = [document.jobs[index] for document, _ in states]
-        _record_job(recorder, options, names, history, _fio.instant_ns(start_ms))
+        of_job = logs[index] if logs else ()
+        if not _record_job(recorder, options, names, history, _fio.instant_ns(start_ms), of_job):
+            unused += of_job
     _record_disks(recorder, options, last, _fio.instant_ns(min(starts, default=end_ms)), end_ms)
     recorder.omit("disk_util of earlier status documents", sum(len(_disks(document)) for document, _ in states[:-1]))
+    return unused
 
 
 # Writing ---------------------------------------------------------------------------------------------------------
 
 
 def _record_job(
-    recorder: Recorder, options: ImportOptions, names: _fio.Names, history: Sequence[Job], start_ns: int
-) -> None:
+    recorder: Recorder,
+    options: ImportOptions,
+    names: _fio.Names,
+    history: Sequence[Job],
+    start_ns: int,
+    logs: Sequence[Log],
+) -> bool:
+    """Records what a job did, by its logs if it has some; False where these cannot stand for it."""
     job = history[-1]
     system = _fio.system_of(options, job.host)
     entity = EntityRef(system, "job", job.name)
@@ -174,10 +215,15 @@ def _record_job(
     little = _fio.little_done(job.name, job.directions.values(), job.runtime_ms, job.options)
     if little and not number(job.raw.get("error")):
         recorder.warn(little)
-    _record_intervals(recorder, entity, history, start_ns, run)
+    told = record_beside(recorder, options, entity, job, logs, start_ns, run) if logs else None
+    if told is None:
+        _record_intervals(recorder, entity, history, start_ns, run)
+    else:
+        _record_distributions(recorder, entity, job, (start_ns, duration_ns), run, told)
     for name, section in job.sections().items():
         _record_direction(recorder, entity, job, name, section, (start_ns, duration_ns), run)
     _record_job_counters(recorder, entity, job, (start_ns, duration_ns), run)
+    return told is not None
 
 
 def _note_other_mix(recorder: Recorder, job: Job, asked: _fio.Configured) -> None:
@@ -239,6 +285,15 @@ def _record_intervals(recorder: Recorder, entity: EntityRef, history: Sequence[J
             buckets = _added_buckets(job, before, name, measure)
             recorder.histogram(entity, begin_ns, length_ns, name, measure, buckets, run=run)
         before = job
+
+
+def _record_distributions(
+    recorder: Recorder, entity: EntityRef, job: Job, when: tuple[int, int], run: str, told: Collection[tuple[str, str]]
+) -> None:
+    """Those of the whole run, where its intervals have none (`told`: direction and measure of those that have)."""
+    for name, measure in itertools.product(job.directions, TIMED):
+        if (name, measure) not in told:
+            recorder.histogram(entity, *when, name, measure, _added_buckets(job, None, name, measure), run=run)
 
 
 def _added_buckets(job: Job, before: Job | None, name: str, measure: str) -> list[tuple[float, float, int]]:
@@ -383,6 +438,7 @@ IMPORTER = Importer(
     how_to_capture="fio --output-format=json+ --output=result.json job.fio",
     recognise=_recognise,
     read=_read,
+    beside=logs_named_by,
     version=2,
     carries=(
         "runs with outstanding, block size, read and random ratio", "read_ops_per_s", "write_ops_per_s",
@@ -394,5 +450,8 @@ IMPORTER = Importer(
         "prios": "statistics by I/O priority; none of our jobs sets one",
         "rates of disk_util": "fio does not print how long it watched the devices; totals are kept as counters",
     },
-    never={"times of single intervals without --status-interval": "a result is one sum; use fio's logs"},
+    never={
+        "single intervals without --status-interval": "a result is one sum; import the folder with its logs too "
+        "(--write_lat_log=NAME --write_iops_log=NAME --log_avg_msec=1000)",
+    },
 )  # fmt: skip

@@ -22,10 +22,9 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
-from storscope.sources.importers._fio_log_averages import USUAL_MS
 from storscope.sources.importers._fio_log_jobs import LoggedJob
 from storscope.sources.importers._fio_log_rows import is_histogram, is_log, log_name
-from storscope.sources.importers._fio_log_runs import Key, jobs_of, logs_in, record_jobs
+from storscope.sources.importers._fio_log_runs import Key, jobs_of, logs_in, record_jobs, width_ms
 from storscope.sources.importers._whole_lines import whole_lines
 
 _NAMES: Final = "a name as fio gives its logs: NAME_lat.1.log, _clat, _slat, _iops, _bw or _clat_hist"
@@ -47,7 +46,7 @@ def _is_part(head: Head) -> bool:
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
     logs = logs_in(whole_lines(evidence, recorder), evidence.name)
-    jobs, nameless = jobs_of(logs, options.interval_s * 1000 if options.interval_s else USUAL_MS, recorder)
+    jobs, nameless = jobs_of(logs, width_ms(options), recorder)
     if not jobs:
         if nameless:
             raise broken(evidence, _NAMES, repr(evidence.name.rpartition("/")[2]), hint=_NAME_HINT)
