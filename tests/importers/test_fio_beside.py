@@ -169,6 +169,20 @@ def test_of_processes_put_together_none_is_missing_in_the_last_interval(tmp_path
     assert [row["rate"] for row in rows] == pytest.approx([200, 200, 200])
 
 
+def test_a_run_with_logs_has_the_name_of_the_host_beside_it(tmp_path: Path) -> None:
+    """As the JSON alone has, by the device that both name at the same time."""
+    folder = copied("averaged", tmp_path)
+    disk = json.loads((folder / "pair.json").read_text())["disk_util"][0]["name"]
+    changed(folder / "pair.json", lambda document: document.update(timestamp=1792137610, timestamp_ms=1792137610000))
+    report = {"avg-cpu": {"user": 1}, "disk": [{"disk_device": disk, "r/s": 5.0, "w/s": 0.0, "util": 1.0}]}
+    times = [{"timestamp": f"10/16/26 08:00:{second:02}", **report} for second in range(0, 30, 5)]
+    host = {"nodename": "db1", "sysname": "Linux", "release": "6.1", "number-of-cpus": 2, "statistics": times}
+    (folder / "iostat.json").write_text(json.dumps({"sysstat": {"hosts": [host]}}))
+    store, _ = imported(folder, to=tmp_path)
+    assert captures(store) == ["fio_json", "iostat_json"]
+    assert store.query("SELECT DISTINCT system FROM runs").to_pylist() == [{"system": "db1"}]
+
+
 # Not of one run -------------------------------------------------------------------------------------------------------
 
 
@@ -246,6 +260,16 @@ def test_several_results_in_one_file_leave_their_logs_alone(tmp_path: Path) -> N
     store, summary = imported(folder, to=tmp_path)
     assert "2 results are in the JSON" in warnings(summary)
     assert len(store.query("SELECT * FROM runs")) == 6
+
+
+def test_a_result_that_broke_off_loses_no_log(tmp_path: Path) -> None:
+    folder = copied("averaged", tmp_path)
+    whole = (folder / "pair.json").read_text()
+    (folder / "pair.json").write_text(whole[: len(whole) // 2])
+    store = Store.open(tmp_path / "store", create=True)
+    summary = import_paths(store, [folder])
+    assert [item.name for item in summary.failures] == [f"{folder}/pair.json"]
+    assert captures(store) == ["fio_log"]
 
 
 # Which log is of which job --------------------------------------------------------------------------------------------

@@ -117,8 +117,12 @@ def _import_all(
     with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
         parts = Parts(Path(directory))
         _import_each(store, paths, options, as_format, replace, stdin_file, progress, parts, summary)
-        for whole, format_name in parts.joined():
-            _import_or_tell(store, whole, importers()[format_name], options, replace, summary)
+        for whole in parts.joined():
+            fault = _fault_of_importing(store, whole.evidence, importers()[whole.importer], options, replace, summary)
+            if fault is not None and whole.leader is not None:
+                parts.refuse(whole.leader)
+            elif fault is not None:
+                summary.skipped.append(fault)
         _name_the_unnamed(store, paths, options, stdin_file, parts, summary)
     return summary
 
@@ -146,17 +150,21 @@ def _import_each(
         if importer is None:
             summary.skipped.append(Skipped(item.name, _not_recognised(item), is_named))
             continue
-        if not parts.take(item, importer):
-            _import_or_tell(store, item, importer, options, replace, summary)
+        if parts.take(item, importer):
+            continue
+        fault = _fault_of_importing(store, item, importer, options, replace, summary)
+        summary.skipped.extend([fault] if fault is not None else [])
 
 
-def _import_or_tell(
+def _fault_of_importing(
     store: Store, evidence: Evidence, importer: Importer, options: ImportOptions, replace: bool, summary: ImportSummary
-) -> None:
+) -> Skipped | None:
+    """Imports a file; what is wrong with it where it cannot be."""
     try:
         _import_one(store, evidence, importer, options, replace, summary)
     except InputError as error:
-        summary.skipped.append(Skipped(evidence.name, error.message(), is_error=True))
+        return Skipped(evidence.name, error.message(), is_error=True)
+    return None
 
 
 def _name_the_unnamed(
@@ -174,7 +182,7 @@ def _name_the_unnamed(
     found = hosts_of_unnamed(store, {item.capture: item.system for item in summary.imported})
     if not found:
         return
-    for item in itertools.chain(expand(paths, stdin_file), (whole for whole, _ in parts.joined())):
+    for item in itertools.chain(expand(paths, stdin_file), (whole.evidence for whole in parts.joined())):
         if isinstance(item, Unreadable) or (capture := capture_id(_sha256(item.path))) not in found:
             continue
         before = next(one for one in summary.imported if one.capture == capture)

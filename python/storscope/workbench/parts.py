@@ -21,7 +21,7 @@ _MOST_BYTES: Final = 256 * 1024**2
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """A copy of a file, and what it was called."""
 
     folder: str
@@ -30,6 +30,7 @@ class _Part:
 
     @property
     def label(self) -> str:
+        """What a person knows it by."""
         return f"{self.folder}{self.name}"
 
 
@@ -37,12 +38,22 @@ class _Part:
 class _Leader:
     """A file that may have parts of another format beside it."""
 
-    part: _Part
+    part: Part
     importer: str
     is_beside: Callable[[str], bool]
 
-    def leads(self, part: _Part) -> bool:
+    def leads(self, part: Part) -> bool:
         return part.folder.startswith(self.part.folder) and self.is_beside(part.label[len(self.part.folder) :])
+
+
+@dataclass(frozen=True)
+class Joined:
+    """One or more files as one, and the importer that reads it."""
+
+    evidence: Evidence
+    importer: str
+    leader: Part | None = None
+    """What others are beside, if they are: they can be read apart, too."""
 
 
 @dataclass
@@ -50,9 +61,11 @@ class Parts:
     """Takes parts one by one, and gives what they are together."""
 
     directory: Path
-    _found: dict[tuple[str, str], list[_Part]] = field(default_factory=dict)
+    _found: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
     """Importer and folder -> each part."""
     _leaders: list[_Leader] = field(default_factory=list)
+    _refused: set[Part] = field(default_factory=set)
+    """Leaders that could not be read with their parts."""
     _bytes: int = 0
     _count: int = 0
 
@@ -64,13 +77,14 @@ class Parts:
             part = self._copied(evidence)
             self._found.setdefault((importer.name, part.folder), []).append(part)
             return True
-        if importer.beside is not None and (is_beside := importer.beside(evidence)) is not None:
+        as_new = Evidence(evidence.path, evidence.name)  # it counts what it decodes
+        if importer.beside is not None and (is_beside := importer.beside(as_new)) is not None:
             self._leaders.append(_Leader(self._copied(evidence), importer.name, is_beside))
             return True
         return False
 
-    def joined(self) -> Iterator[tuple[Evidence, str]]:
-        """What the parts of each folder are together, with the name of their importer; one alone as it was.
+    def joined(self) -> Iterator[Joined]:
+        """What the parts of each folder are together; one alone as it was.
 
         What has others beside it comes first, with these behind it. A part that two have is beside neither.
         """
@@ -78,21 +92,29 @@ class Parts:
         every = [part for parts in self._found.values() for part in parts]
         for leader in self._leaders:
             beside = [part for part in every if [one for one in self._leaders if one.leads(part)] == [leader]]
-            led |= {part.copy for part in beside}
-            yield self._whole(leader.part, beside, leads=True), leader.importer
+            if beside and leader.part not in self._refused:
+                yield Joined(self._whole(leader.part, beside, leads=True), leader.importer, leader.part)
+            if not beside or leader.part in self._refused:
+                yield Joined(self._whole(leader.part, []), leader.importer)
+            else:
+                led |= {part.copy for part in beside}
         for (importer, _), parts in self._found.items():
             left = [part for part in parts if part.copy not in led]
             if left:
-                yield self._whole(left[0], left[1:]), importer
+                yield Joined(self._whole(left[0], left[1:]), importer)
 
-    def _copied(self, evidence: Evidence) -> _Part:
+    def refuse(self, leader: Part) -> None:
+        """Says that a file and those beside it could not be read: they come apart, so that no good one is lost."""
+        self._refused.add(leader)
+
+    def _copied(self, evidence: Evidence) -> Part:
         copy = self.directory / str(self._count)
         copy.write_bytes(evidence.path.read_bytes())
         self._bytes += evidence.size_bytes
         self._count += 1
-        return _Part(*_folder_and_name(evidence.name), copy)
+        return Part(*_folder_and_name(evidence.name), copy)
 
-    def _whole(self, first: _Part, others: Sequence[_Part], *, leads: bool = False) -> Evidence:
+    def _whole(self, first: Part, others: Sequence[Part], *, leads: bool = False) -> Evidence:
         if not others:
             return Evidence(first.copy, first.label)
         begin = f"{Evidence(first.copy, first.name).text().rstrip()}\n" if leads else _with_name(first)
@@ -112,6 +134,6 @@ def _nearest(folder: str) -> str:
     return f"{folder[:-1].rpartition('/')[2]}/" if folder.endswith("/") else ""
 
 
-def _with_name(part: _Part) -> str:
+def _with_name(part: Part) -> str:
     shown = "".join(letter if letter.isprintable() else "?" for letter in f"{_nearest(part.folder)}{part.name}")
     return f"# {shown}\n{Evidence(part.copy, part.name).text().strip()}\n"
