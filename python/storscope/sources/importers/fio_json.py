@@ -4,7 +4,8 @@ Supports several documents in one file, text before and between them, client/ser
 reporting, steady state and latency targets. Each job (or group of jobs, with group_reporting) becomes a run with one
 observation. The documents of --status-interval are cumulative: they are differenced, so that each becomes the
 observation of its interval and the run as a whole is the last one's. A document continues the one before it when it is
-of the same fio process: same jobs and options, no counter smaller, and its clock as far on as its elapsed time.
+of the same fio process: same jobs and options, no counter smaller, and its clock as far on as its elapsed time. Logs
+that its options name and that stand behind it tell the intervals of a run (see `_fio_beside.py`).
 
 Beware: `io_bytes` is in KiB up to 2.20; times are in µs before 3.0; the entry 'All clients' repeats the others and its
 latencies are wrong before 3.39 (issues #1918 and #1881 of fio), so it is left out. Before 2.2.5 there is no time.
@@ -30,6 +31,7 @@ from storscope.sources.importers import _fio
 from storscope.sources.importers._fio import number
 from storscope.sources.importers._fio_beside import Log, Namer, logs_named_by, parted, record_beside, shared_out
 from storscope.sources.importers._fio_documents import Documents, find_documents
+from storscope.sources.importers._fio_json_counters import record_direction, record_job_counters
 from storscope.sources.importers._fio_log_runs import jobs_of, record_jobs, width_ms
 from storscope.sources.importers._fio_results import (
     ALL_CLIENTS,
@@ -37,21 +39,13 @@ from storscope.sources.importers._fio_results import (
     Document,
     Job,
     busy_ms,
-    has_times,
     mapping,
     processes,
 )
 
 _MOST_COMPLAINTS = 5
-_JOB_COUNTERS = {"usr_cpu": "%", "sys_cpu": "%", "ctx": "", "majf": "", "minf": ""}
-_DIRECTION_COUNTERS = {
-    "short_ios": "", "drop_ios": "", "bw_min": "KiB/s", "bw_max": "KiB/s", "bw_mean": "KiB/s", "bw_dev": "KiB/s",
-    "bw_agg": "%", "bw_samples": "", "iops_min": "1/s", "iops_max": "1/s", "iops_mean": "1/s", "iops_stddev": "1/s",
-    "iops_samples": "",
-}  # fmt: skip
 _FIO_KEYS = re.compile(r'"fio version"\s*:\s*"fio-|"iodepth_level"\s*:\s*\{')
 """What only fio calls so; the second for a head that ends before the version."""
-_SHARES = ("iodepth_level", "iodepth_submit", "iodepth_complete", "latency_ns", "latency_us", "latency_ms")
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
@@ -221,8 +215,8 @@ def _record_job(
     else:
         _record_distributions(recorder, entity, job, (start_ns, duration_ns), run, told)
     for name, section in job.sections().items():
-        _record_direction(recorder, entity, job, name, section, (start_ns, duration_ns), run)
-    _record_job_counters(recorder, entity, job, (start_ns, duration_ns), run)
+        record_direction(recorder, entity, job, name, section, (start_ns, duration_ns), run)
+    record_job_counters(recorder, entity, job, (start_ns, duration_ns), run)
     return told is not None
 
 
@@ -308,101 +302,6 @@ def _added_buckets(job: Job, before: Job | None, name: str, measure: str) -> lis
         for value, count in sorted(counts.items())
         if count > 0
     ]
-
-
-def _record_direction(
-    recorder: Recorder,
-    entity: EntityRef,
-    job: Job,
-    name: str,
-    section: Mapping[str, Any],
-    when: tuple[int, int],
-    run: str,
-) -> None:
-    """Statistics, percentiles where there are no bins, and counters of one direction over the whole run."""
-    if name == "mixed" and name not in job.directions:
-        recorder.omit("'mixed' section that sums the read and write sections")
-        return
-    if not number(section.get("total_ios")) and not number(section.get("io_bytes")) and name != "sync":
-        return
-    for key, unit in _DIRECTION_COUNTERS.items():
-        if _was_sampled(section, key):
-            recorder.counter(entity, *when, f"{name}.{key}", unit, number(section.get(key)), run=run)
-    for measure in TIMED:
-        timed = job.timed(section, measure)
-        if has_times(timed) or timed.get("percentile"):
-            _record_timed(recorder, entity, job, (name, measure), timed, when, run)
-    recorder.omit("statistics by I/O priority (prios)", len(section.get("prios") or []))
-
-
-def _was_sampled(section: Mapping[str, Any], key: str) -> bool:
-    """False for bw_* and iops_* of a run too short for one sample (every 500 ms): then fio prints zeros."""
-    kind = key.split("_", maxsplit=1)[0]
-    if kind not in ("bw", "iops"):
-        return True
-    return bool(number(section.get(f"{kind}_samples", section.get(f"{kind}_max"))))
-
-
-def _record_timed(
-    recorder: Recorder,
-    entity: EntityRef,
-    job: Job,
-    which: tuple[str, str],
-    timed: Mapping[str, Any],
-    when: tuple[int, int],
-    run: str,
-) -> None:
-    prefix = f"{which[0]}.{which[1]}"
-    for key in ("min", "max", "mean", "stddev"):
-        if (value := number(timed.get(key))) is not None and has_times(timed):
-            recorder.counter(entity, *when, f"{prefix}.{key}", "ns", value * job.ns_of_unit, run=run)
-    percentiles = _percentiles(recorder, timed.get("percentile"))
-    if job.bins(*which):
-        recorder.omit("percentiles that follow from the bins", len(percentiles))
-        return
-    for percent, value in percentiles:
-        recorder.counter(entity, *when, f"{prefix}.p{percent:g}", "ns", value * job.ns_of_unit, run=run)
-
-
-def _percentiles(recorder: Recorder, values: object) -> list[tuple[float, float]]:
-    """(percentile, value). Old versions fill unused places with 0.00 (issue #511 of fio), which is none."""
-    listed = [(number(key), number(value)) for key, value in mapping(values).items()]
-    found = [(key, value) for key, value in listed if key and value is not None]
-    recorder.omit("unused places in the list of percentiles", len(listed) - len(found))
-    return found
-
-
-def _record_job_counters(recorder: Recorder, entity: EntityRef, job: Job, when: tuple[int, int], run: str) -> None:
-    if not job.runtime_ms:
-        return
-    for name, unit in _JOB_COUNTERS.items():
-        recorder.counter(entity, *when, name, unit, number(job.raw.get(name)), run=run)
-    for table in _SHARES:
-        for key, share in mapping(job.raw.get(table)).items():
-            recorder.counter(entity, *when, f"{table}.{key}", "%", number(share), run=run)
-    target = number(job.raw.get("latency_target"))
-    if target:
-        factor = units.NS_PER_US if _fio.version_below(job.document.version, 3, 0) else 1.0
-        recorder.counter(entity, *when, "latency_target", "ns", target * factor, run=run)
-        for name, unit in (("latency_percentile", "%"), ("latency_window", "us"), ("latency_depth", "")):
-            recorder.counter(entity, *when, name, unit, number(job.raw.get(name)), run=run)
-    _record_steady_state(recorder, entity, mapping(job.raw.get("steadystate")), when, run)
-
-
-def _record_steady_state(
-    recorder: Recorder, entity: EntityRef, steady: Mapping[str, Any], when: tuple[int, int], run: str
-) -> None:
-    """Whether it was attained, and the rates of the last `duration` seconds, one a second."""
-    for name in ("attained", "slope", "max_deviation", "duration"):
-        unit = "s" if name == "duration" else ""
-        recorder.counter(entity, *when, f"steadystate.{name}", unit, number(steady.get(name)), run=run)
-    data = mapping(steady.get("data"))
-    for name, unit in (("iops", "1/s"), ("bw", "B/s")):
-        values = data.get(name) if isinstance(data.get(name), list) else []
-        first_ns = sum(when) - len(values or []) * units.NS_PER_S
-        for second, value in enumerate(values or []):
-            time_ns = first_ns + second * units.NS_PER_S
-            recorder.counter(entity, time_ns, units.NS_PER_S, f"steadystate.{name}", unit, number(value), run=run)
 
 
 def _disks(document: Document) -> list[Mapping[str, Any]]:
