@@ -1,13 +1,11 @@
 """Both sides of a comparison over the time since their start: IOPS, bandwidth and mean latency, where both have them.
 
-A side of several runs has a line for each of the first few. Long runs are drawn with fewer points, each the mean of its
-neighbours, latency weighted by operations.
+A side of several runs has a line for each of the first few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,26 +13,14 @@ import numpy as np
 from storscope.domain.comparison import AFTER, BEFORE, ComparedSubject, Comparison, PairResult
 from storscope.domain.comparison_words import name_of, side_words
 from storscope.domain.entity import said_of
-from storscope.domain.units import NS_PER_S, format_count, format_span
-from storscope.report.downsample import Downsampled, downsample
+from storscope.domain.units import format_count
+from storscope.report.course_chart import Course, course_chart, course_note, thinned
+from storscope.report.downsample import Downsampled
 from storscope.report.pack import Packer
 from storscope.report.sweep_chart import PANELS
 
-_POINTS_MAX: Final = 240
 _RUNS_MAX: Final = 3
 _PAIRS_MAX: Final = 8
-_LOG_FROM: Final = 30.0
-_LATENCY: Final = "latency_ns_mean"
-
-
-@dataclass(frozen=True)
-class Course:
-    """A pair over time: `chart` goes to the data island."""
-
-    name: str
-    note: str
-    chart: dict[str, object]
-    aria: str
 
 
 def courses_of(comparison: Comparison, packer: Packer) -> tuple[list[Course], int]:
@@ -62,26 +48,8 @@ def _course(pair: PairResult, words: dict[str, str], packer: Packer) -> Course:
     names = _shared(pair)
     drawn, left_out = _drawn(pair)
     lines = [_thinned(one) for one in drawn]
-    end_s = max(float(line.time_ns[-1]) for line in lines) / NS_PER_S
-    labels = _labels(drawn, words)
-    panels = [
-        {
-            "name": name,
-            "title": PANELS[name],
-            "log": _spans(name, lines),
-            "lines": [[packer.add_values(_values(line, name))] for line in lines],
-        }
-        for name in names
-    ]
-    chart: dict[str, object] = {
-        "kind": "sweep",
-        "axis": {"title": "Time since the start", "is_time": True, "values": [0.0, end_s], "labels": ["", ""]},
-        "labels": labels,
-        "looks": [0 if one.side == BEFORE else 1 for one in drawn],
-        "x": [packer.add_values(line.time_ns / NS_PER_S) for line in lines],
-        "invalid": [packer.add_counts(np.zeros(len(line.time_ns))) for line in lines],
-        "panels": panels,
-    }
+    chart = course_chart(names, lines, _labels(drawn, words), packer)
+    chart["looks"] = [0 if one.side == BEFORE else 1 for one in drawn]
     titles = ", ".join(PANELS[name] for name in names)
     return Course(
         name_of(pair),
@@ -112,32 +80,13 @@ def _labels(drawn: Sequence[ComparedSubject], words: dict[str, str]) -> list[str
 def _thinned(subject: ComparedSubject) -> Downsampled:
     over_time = subject.over_time
     assert over_time is not None
-    operations = over_time.columns.get("ops_per_s")
-    weights = {} if operations is None else {_LATENCY: operations}
-    return downsample(over_time.begin_ns, over_time.end_ns, over_time.columns, weights, _POINTS_MAX)
-
-
-def _values(line: Downsampled, name: str) -> list[float]:
-    column = line.columns.get(name)
-    return [float("nan")] * len(line.time_ns) if column is None else column.mean.tolist()
-
-
-def _spans(name: str, lines: Sequence[Downsampled]) -> bool:
-    values = np.concatenate([np.asarray(_values(line, name)) for line in lines])
-    known = values[np.isfinite(values) & (values > 0)]
-    return bool(len(known)) and bool(known.max() > _LOG_FROM * known.min())
+    return thinned(over_time.begin_ns, over_time.end_ns, over_time.columns)
 
 
 def _note(drawn: Sequence[ComparedSubject], lines: Sequence[Downsampled], left_out: int) -> str:
-    parts = ["Points are intervals, each at its beginning."]
-    most = max(line.samples_per_bucket for line in lines)
-    if most > 1:
-        parts = [f"Points are means of up to {format_count(most)} intervals, each at the beginning of its first."]
-    lengths_ns = {
-        int(np.median(one.over_time.end_ns - one.over_time.begin_ns)) for one in drawn if one.over_time is not None
-    }
-    parts.append(f"Intervals are of {' and '.join(format_span(length) for length in sorted(lengths_ns))}.")
-    if left_out:
-        runs = "run is" if left_out == 1 else "runs are"
-        parts.append(f"{format_count(left_out)} more {runs} compared but not drawn.")
-    return " ".join(parts)
+    known = [one.over_time for one in drawn if one.over_time is not None]
+    note = course_note(lines, (int(np.median(one.end_ns - one.begin_ns)) for one in known))
+    if not left_out:
+        return note
+    runs = "run is" if left_out == 1 else "runs are"
+    return f"{note} {format_count(left_out)} more {runs} compared but not drawn."
