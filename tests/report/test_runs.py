@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.report.pack import Packer
 from storscope.report.page import render
 from storscope.report.runs import RunTable, run_table
+from storscope.store import Store
+from storscope.workbench.importing import import_paths
 from tests.report.evidence import START_NS, S, verdict_of
 from tests.support.cases import make_store
 
@@ -113,3 +117,80 @@ def test_what_is_in_flight_is_explained_where_the_table_tells_it(tmp_path: Path)
     assert "In flight" not in table.heads
     assert table.note == ""
     assert "In flight is operations per second" in _table(tmp_path / "latency", runs_of_streams([_ID])).note
+
+
+# Over time ------------------------------------------------------------------------------------------------------------
+
+
+def runs_over_time(
+    runs: int = 1, intervals: int = 12, engine: str = "fio", *, whole: bool = False
+) -> Callable[[Recorder], None]:
+    """Runs one after another whose rate rises, as of a cache that warms up."""
+
+    def write(recorder: Recorder) -> None:
+        for number in range(runs):
+            begin_ns = START_NS + number * 100 * S
+            run = recorder.run(f"run {number}", engine=engine, name=f"run {number}", system="host", time_ns=begin_ns)
+            entity = EntityRef("host", "job", f"run {number}")
+            for at in range(intervals):
+                values = {"ops_per_s": 100.0 * (at + 1), "latency_ns_mean": 8e6 / (at + 1)}
+                recorder.observe(entity, begin_ns + at * S, S, values, run=run)
+            if whole:
+                recorder.observe(entity, begin_ns, intervals * S, {"ops_per_s": 650.0}, run=run)
+
+    return write
+
+
+def test_runs_with_intervals_are_drawn_over_the_time_since_their_start(tmp_path: Path) -> None:
+    packer = Packer()
+    table = run_table(make_store(tmp_path / "store", runs_over_time(2)), packer)
+    assert table is not None
+    course = table.course
+    assert course is not None
+    assert course.chart["labels"] == ["run 0", "run 1"]
+    assert [panel["name"] for panel in course.chart["panels"]] == ["ops_per_s", "latency_ns_mean"]  # type: ignore[attr-defined]
+    assert course.note == "Points are intervals, each at its beginning. Intervals are of 1.00 s."
+    assert course.chart["axis"]["values"] == [0.0, 12.0]  # type: ignore[index]
+
+
+def test_of_many_runs_the_first_are_drawn_and_the_others_counted(tmp_path: Path) -> None:
+    course = _table(tmp_path, runs_over_time(9)).course
+    assert course is not None
+    assert course.chart["labels"] == [f"run {number}" for number in range(6)]
+    assert "The first 6 of 9 runs with intervals are drawn." in course.note
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        runs_over_time(intervals=7),
+        runs_over_time(engine="storscope-sim"),
+        runs_over_time(whole=True),
+        runs_of_streams([_ID]),
+    ],
+    ids=["few intervals", "simulated", "the whole beside its parts", "no intervals"],
+)
+def test_other_runs_have_no_course(write: Callable[[Recorder], None], tmp_path: Path) -> None:
+    assert _table(tmp_path, write).course is None
+
+
+def test_runs_of_one_name_in_several_files_are_told_apart_by_these(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        text = "".join(f"{1000 * at}, {50 + ord(name)}, 0, 0, 0\n" for at in range(1, 10))
+        (tmp_path / name / "x_iops.1.log").write_text(text)
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [tmp_path / "a", tmp_path / "b"])
+    table = run_table(store, Packer())
+    assert table is not None
+    assert table.course is not None
+    assert sorted(table.course.chart["labels"]) == ["x (a/x_iops.1.log)", "x (b/x_iops.1.log)"]  # type: ignore[call-overload]
+    assert table.course.chart["axis"]["values"] == [0.0, 9.0], "one after another, though they have no times"  # type: ignore[index]
+
+
+def test_a_page_with_runs_over_time_does_not_say_that_there_is_none(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", runs_over_time())
+    page = render(verdict_of(store, bad_windows={}), store)
+    section = page.partition('<section id="runs">')[2].partition("</section>")[0]
+    assert "Over the time since the start" in section
+    assert "This evidence holds no load" not in page

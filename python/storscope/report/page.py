@@ -33,7 +33,7 @@ SCRIPTS = (
 )  # fmt: skip
 MATRIX_STYLES = (*STYLES[:-1], "css/sweep.css", STYLES[-1])
 MATRIX_SCRIPTS = (*SCRIPTS[:-1], "js/marks.js", "js/sweep.js", SCRIPTS[-1])
-"""With charts of runs that are points of a matrix."""
+"""With charts of runs: as points of a matrix, or over time."""
 _TOO_SLOW = "latency-above-tier"
 
 
@@ -70,8 +70,8 @@ def render(verdict: Verdict, store: Store) -> str:
     points = scatters(layers, verdict.findings, verdict.bad_windows, packer)
     runs = run_table(store, packer)
     is_benchmark = runs is not None and not (verdict.findings or verdict.healthy or drawn)
-    grids = runs.grids if runs is not None else ()
-    styles, scripts = (MATRIX_STYLES, MATRIX_SCRIPTS) if grids else (STYLES, SCRIPTS)
+    is_drawn_as_lines = runs is not None and bool(runs.grids or runs.course)
+    styles, scripts = (MATRIX_STYLES, MATRIX_SCRIPTS) if is_drawn_as_lines else (STYLES, SCRIPTS)
     charts = Charts()
     zero_s = None if zero_ns is None else zero_ns / 1e9
     provenance = verdict.provenance

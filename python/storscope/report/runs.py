@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from storscope.domain.flush import OPERATION
 from storscope.domain.units import format_bytes, format_count, format_ratio
+from storscope.report.course_chart import Course
 from storscope.report.pack import Packer
+from storscope.report.run_courses import run_course
 from storscope.report.run_grids import RunGrid, best_of, run_grids, targets_of
 from storscope.report.run_parts import RunParts, run_parts
 from storscope.report.run_rows import (
@@ -51,6 +53,8 @@ class RunTable:
     """Of runs that were observed as a whole and in parts; None without any."""
     grids: Sequence[RunGrid]
     """Runs that are points of a matrix."""
+    course: Course | None
+    """Benchmark runs over time, of those whose intervals are known."""
     best: Sequence[str]
     """Sentences: what stands out among benchmark runs."""
     targets: Sequence[str]
@@ -62,7 +66,7 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
     found = run_rows(store)
     if not found:
         return None
-    words_of_parts, p99_ns = parts_among(found), tails_ns(store)
+    words_of_parts, p99_ns, paths = parts_among(found), tails_ns(store), _paths(store)
     p99 = {key: tail_words(high_ns) for key, high_ns in p99_ns.items()}
     flush_p99 = {key: tail_words(high_ns) for key, high_ns in tails_ns(store, OPERATION).items()}
     rows = [row for row in found if key_of(row) not in words_of_parts]
@@ -82,7 +86,8 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
         count=len({run_of(row) for row in rows}),
         scatter=_scatter(rows, names, packer, several=several),
         parts=run_parts(found, words_of_parts, names, p99, packer, ROWS_MAX) if words_of_parts else None,
-        grids=run_grids(rows, {key: high_ns for key, high_ns in p99_ns.items() if high_ns}, _paths(store), packer),
+        grids=run_grids(rows, {key: high_ns for key, high_ns in p99_ns.items() if high_ns}, paths, packer),
+        course=run_course(store, names, list(words_of_parts), paths, packer),
         best=best_of(rows),
         targets=targets_of(rows),
     )
