@@ -89,15 +89,19 @@ class Parts:
         What has others beside it comes first, with these behind it. A part that two have is beside neither.
         """
         led: set[Path] = set()
-        every = [part for parts in self._found.values() for part in parts]
+        beside: dict[Part, list[Part]] = {leader.part: [] for leader in self._leaders}
+        for part in (part for parts in self._found.values() for part in parts):
+            leaders = [leader.part for leader in self._leaders if leader.leads(part)]
+            if len(leaders) == 1 and leaders[0] not in self._refused:
+                beside[leaders[0]].append(part)
         for leader in self._leaders:
-            beside = [part for part in every if [one for one in self._leaders if one.leads(part)] == [leader]]
-            if beside and leader.part not in self._refused:
-                yield Joined(self._whole(leader.part, beside, leads=True), leader.importer, leader.part)
-            if not beside or leader.part in self._refused:
+            others = beside[leader.part]
+            if others:
+                yield Joined(self._whole(leader.part, others, leads=True), leader.importer, leader.part)
+            if not others or leader.part in self._refused:
                 yield Joined(self._whole(leader.part, []), leader.importer)
             else:
-                led |= {part.copy for part in beside}
+                led |= {part.copy for part in others}
         for (importer, _), parts in self._found.items():
             left = [part for part in parts if part.copy not in led]
             if left:
