@@ -103,6 +103,21 @@ def test_what_was_imported_is_known(tmp_path: Path) -> None:
     assert (len(again.imported), len(again.known)) == (0, 1)
 
 
+def test_no_run_is_in_the_store_twice_however_its_files_come(tmp_path: Path) -> None:
+    """The JSON alone and its logs alone, then both: the same runs counted as repetitions of each other."""
+    folder = copied("averaged", tmp_path)
+    store, _ = imported(folder / "pair.json", to=tmp_path)
+    import_paths(store, sorted(folder.glob("*.log")))
+    assert captures(store) == ["fio_json", "fio_log"]
+    both = import_paths(store, [folder])
+    assert "Takes the place of" in warnings(both)
+    assert captures(store) == ["fio_json"]
+    assert [row["intervals"] > 5 for row in store.query(DONE).to_pylist()] == [True, True]
+    again = import_paths(store, [folder / "pair.json"])
+    assert [item.capture for item in again.known] == both.captures
+    assert captures(store) == ["fio_json"]
+
+
 @pytest.mark.needs("fio")
 @pytest.mark.parametrize(
     ("options", "of_job", "workers"),
@@ -181,6 +196,7 @@ def test_a_run_with_logs_has_the_name_of_the_host_beside_it(tmp_path: Path) -> N
     store, _ = imported(folder, to=tmp_path)
     assert captures(store) == ["fio_json", "iostat_json"]
     assert store.query("SELECT DISTINCT system FROM runs").to_pylist() == [{"system": "db1"}]
+    assert len(import_paths(store, [folder / "pair.json"]).known) == 1
 
 
 # Not of one run -------------------------------------------------------------------------------------------------------

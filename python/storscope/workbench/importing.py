@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,9 +24,10 @@ from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.captures import capture_id, capture_info
+from storscope.workbench.held_parts import OPTION, HeldParts
 from storscope.workbench.hosts_beside import hosts_of_unnamed
 from storscope.workbench.not_evidence import not_evidence
-from storscope.workbench.parts import Parts
+from storscope.workbench.parts import Joined, Parts
 
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
 """A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
@@ -117,8 +118,9 @@ def _import_all(
     with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
         parts = Parts(Path(directory))
         _import_each(store, paths, options, as_format, replace, stdin_file, progress, parts, summary)
+        held = HeldParts(store)
         for whole in parts.joined():
-            fault = _fault_of_importing(store, whole.evidence, importers()[whole.importer], options, replace, summary)
+            fault = _fault_of_joined(store, whole, held, options, replace, summary)
             if fault is not None and whole.leader is not None:
                 parts.refuse(whole.leader)
             elif fault is not None:
@@ -156,12 +158,35 @@ def _import_each(
         summary.skipped.extend([fault] if fault is not None else [])
 
 
+def _fault_of_joined(
+    store: Store, whole: Joined, held: HeldParts, options: ImportOptions, replace: bool, summary: ImportSummary
+) -> Skipped | None:
+    """Imports what may be several files, so that none of them is in the store twice; what is wrong where it cannot."""
+    apart = [capture_id(_sha256(path)) for path in whole.apart]
+    holder = None if apart else held.holder_of(capture_id(_sha256(whole.evidence.path)))
+    if holder is not None:
+        summary.known.append(Known(whole.evidence.name, holder, _was_read_otherwise(store, holder, options)))
+        return None
+    importer, told = importers()[whole.importer], {OPTION: " ".join(apart)} if apart else {}
+    fault = _fault_of_importing(store, whole.evidence, importer, options, replace, summary, held.note_on(apart), told)
+    if fault is None and apart:
+        held.take_the_place_of(apart, capture_id(_sha256(whole.evidence.path)))
+    return fault
+
+
 def _fault_of_importing(
-    store: Store, evidence: Evidence, importer: Importer, options: ImportOptions, replace: bool, summary: ImportSummary
+    store: Store,
+    evidence: Evidence,
+    importer: Importer,
+    options: ImportOptions,
+    replace: bool,
+    summary: ImportSummary,
+    note: str | None = None,
+    told: Mapping[str, str] | None = None,
 ) -> Skipped | None:
     """Imports a file; what is wrong with it where it cannot be."""
     try:
-        _import_one(store, evidence, importer, options, replace, summary)
+        _import_one(store, evidence, importer, options, replace, summary, note, told)
     except InputError as error:
         return Skipped(evidence.name, error.message(), is_error=True)
     return None
@@ -193,7 +218,9 @@ def _name_the_unnamed(
             "Say otherwise with --system NAME."
         )
         named = dataclasses.replace(options, system=found.pop(capture))
-        _import_one(store, item, importers()[before.format], named, True, summary, note)
+        holds = dict((store.capture(capture) or {}).get("options", ())).get(OPTION)
+        told = None if holds is None else {OPTION: holds}
+        _import_one(store, item, importers()[before.format], named, True, summary, note, told)
 
 
 def _import_one(
@@ -204,13 +231,14 @@ def _import_one(
     replace: bool,
     summary: ImportSummary,
     note: str | None = None,
+    told: Mapping[str, str] | None = None,
 ) -> None:
     with ThreadPoolExecutor(1, "storscope-hash") as pool:
         digest = pool.submit(_sha256, evidence.path)
         if evidence.size_bytes < _HASHED_MEANWHILE_BYTES:
             wait([digest])
         try:
-            recorder = _read_into(store, evidence, importer, options, digest, replace, note)
+            recorder = _read_into(store, evidence, importer, options, digest, replace, note, told)
         except _AlreadyKnown:
             known = capture_id(digest.result())
             if (fault := store.fault_of(known)) is not None:  # said to be there it would stay as it is
@@ -246,6 +274,7 @@ def _read_into(
     digest: Future[str],
     replace: bool,
     note: str | None,
+    told: Mapping[str, str] | None,
 ) -> Recorder:
     """Reads and publishes a file whose hash may still be on its way. Raises _AlreadyKnown as soon as it can tell."""
 
@@ -258,7 +287,7 @@ def _read_into(
         writer.write(table, batch)
 
     drop_what_is_known()
-    with store.writer(lambda: _capture_info(evidence, importer, options, digest.result())) as writer:
+    with store.writer(lambda: _capture_info(evidence, importer, options, digest.result(), told)) as writer:
         recorder = Recorder(sink)
         try:
             importer.read(evidence, recorder, options)
@@ -294,10 +323,12 @@ def _was_read_otherwise(store: Store, capture: str, options: ImportOptions) -> b
     return before is not None and any(dict(before["options"]).get(name) != value for name, value in told.items())
 
 
-def _capture_info(evidence: Evidence, importer: Importer, options: ImportOptions, digest: str) -> CaptureInfo:
-    return capture_info(
-        evidence.name, digest, evidence.size_bytes, importer.name, version=importer.version, options=options.as_text()
-    )
+def _capture_info(
+    evidence: Evidence, importer: Importer, options: ImportOptions, digest: str, told: Mapping[str, str] | None
+) -> CaptureInfo:
+    noted = options.as_text() | dict(told or {})
+    version = importer.version
+    return capture_info(evidence.name, digest, evidence.size_bytes, importer.name, version=version, options=noted)
 
 
 def _why_empty(recorder: Recorder) -> str:

@@ -54,6 +54,8 @@ class Joined:
     importer: str
     leader: Part | None = None
     """What others are beside, if they are: they can be read apart, too."""
+    apart: tuple[Path, ...] = ()
+    """The leader and the others, as each would be by itself."""
 
 
 @dataclass
@@ -97,7 +99,9 @@ class Parts:
         for leader in self._leaders:
             others = beside[leader.part]
             if others:
-                yield Joined(self._whole(leader.part, others, leads=True), leader.importer, leader.part)
+                apart = (leader.part.copy, self._whole(others[0], others[1:], "others").path)
+                whole = self._whole(leader.part, others, leads=True)
+                yield Joined(whole, leader.importer, leader.part, apart)
             if not others or leader.part in self._refused:
                 yield Joined(self._whole(leader.part, []), leader.importer)
             else:
@@ -118,11 +122,11 @@ class Parts:
         self._count += 1
         return Part(*_folder_and_name(evidence.name), copy)
 
-    def _whole(self, first: Part, others: Sequence[Part], *, leads: bool = False) -> Evidence:
+    def _whole(self, first: Part, others: Sequence[Part], file: str = "whole", *, leads: bool = False) -> Evidence:
         if not others:
             return Evidence(first.copy, first.label)
         begin = f"{Evidence(first.copy, first.name).text().rstrip()}\n" if leads else _with_name(first)
-        whole = self.directory / "whole"
+        whole = self.directory / file
         whole.write_text(begin + "".join(_with_name(part) for part in others), encoding="utf-8")
         return Evidence(whole, f"{first.label} and {len(others):,} more")
 
