@@ -378,6 +378,25 @@ def test_a_read_only_file_system_is_refused(rig: Rig) -> None:
         create(point, MIB)
 
 
+@pytest.mark.needs("mkfs.ext4")
+def test_a_file_system_that_is_read_only_under_a_mount_that_is_not_is_no_lack_of_rights(rig: Rig) -> None:
+    """As squashfs is by nature, and ext4 after an error (errors=remount-ro)."""
+    point, beside = rig.ext4(rig.loop(rig.image(size_bytes=128 * MIB))), rig.folder / "beside"
+    (point / "data").write_bytes(bytes(MIB))
+    beside.mkdir()
+    rig.bind(point, beside)
+    run("mount", "-o", "remount,ro", point)
+    with pytest.raises(TargetRefused) as of_folder:
+        create(beside, 1024 * MIB)
+    assert of_folder.value.found == f"ext4 at {beside} is read-only"
+    assert of_folder.value.hint == "Name another directory, or a file on it that is only read."
+    with pytest.raises(TargetRefused) as of_file:
+        open_for_writing(beside / "data", permission=f"{beside}/data:{MIB}")
+    assert "Read-only file system" in of_file.value.found
+    assert of_file.value.hint == "Test it with reads only."
+    open_for_reading(beside / "data").close()
+
+
 @pytest.mark.needs("unshare")
 @pytest.mark.needs("mkfs.ext4")
 def test_a_mount_in_another_namespace_is_seen(rig: Rig) -> None:

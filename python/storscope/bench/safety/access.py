@@ -281,6 +281,8 @@ def _readable(stack: ExitStack, held: Held) -> tuple[int | None, OSError | None]
 
 def _write_failure(held: Held, kernel: Kernel) -> OSError | None:
     """Why the file could not be opened for writing, without opening it."""
+    if os.fstatvfs(held.descriptor).f_flag & os.ST_RDONLY:
+        return OSError(errno.EROFS, os.strerror(errno.EROFS))
     if is_protected(held.descriptor):
         return OSError(errno.EPERM, os.strerror(errno.EPERM))
     if not os.access(f"/proc/self/fd/{held.descriptor}", os.W_OK):

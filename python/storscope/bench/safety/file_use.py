@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from storscope.bench.safety import loops as kernel_users
-from storscope.bench.safety.check import Check, passed, refused, unknown, would_lose
+from storscope.bench.safety.check import Check, Outcome, passed, refused, unknown, would_lose
 from storscope.bench.safety.content_place import Content, Contents
 from storscope.bench.safety.in_use import cannot_open, check_other_paths, check_signatures, check_writers
 from storscope.bench.safety.kernel import Kernel
@@ -53,25 +53,31 @@ def check_file(look: FileLook) -> list[Check]:
 
 
 def check_directory(target: DirectoryTarget, size_bytes: int | None, writable: bool) -> list[Check]:
-    """All checks before a scratch file is created."""
+    """All checks before a scratch file is created. Where there can be none, room and rights are not asked for."""
+    place = check_place(target.place, target.path, "Name another directory, or a file on it that is only read.")
+    if place.outcome is Outcome.REFUSED:
+        return [place]
     access = (
         passed("access", f"files may be created in {target.path}")
         if writable
         else refused("access", f"no file may be created in {target.path}", "Choose a directory that you may write to.")
     )
     space = check_space(size_bytes or 0, target.place.free_bytes, target.place.total_bytes)
-    return [check_place(target.place, target.path), access, space, check_file_limit(size_bytes or 0)]
+    return [place, access, space, check_file_limit(size_bytes or 0)]
 
 
-def check_place(place: Place, path: str) -> Check:
-    """Whether it is a file system that stores anything."""
+def check_place(place: Place, path: str, if_read_only: str = "Test it with reads only.") -> Check:
+    """Whether it is a file system that stores anything; `if_read_only` is what to do where it stores nothing new."""
     if place.mount is None:
         return unknown("file system", "not in any visible mount table")
     if place.fs_type in NO_STORAGE:
         says = f"{path} is on {place.fs_type}, which is no storage"
         return refused("file system", says, "A mistyped device name? Check it with lsblk.")
-    if "ro" in place.mount.options.split(","):
-        return refused("file system", f"{place.mount.point} is mounted read-only", "Test it with reads only.")
+    if place.mount.is_read_only:
+        point = place.mount.point
+        what = f"{point} is mounted" if "ro" in place.mount.options.split(",") else f"{place.fs_type} at {point} is"
+        says = f"{what} read-only"
+        return refused("file system", says, if_read_only)
     note = ": memory, not a device" if place.fs_type == "tmpfs" else ""
     return passed("file system", f"{place.fs_type} at {place.mount.point}{note}")
 

@@ -29,6 +29,11 @@ class Mount:
     super_options: str = ""
     """Of the file system, not of this mount alone: `data=journal`, `compress=zstd` and the like."""
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether this mount is, or its file system: squashfs is by nature, ext4 may be since an error."""
+        return any("ro" in options.split(",") for options in (self.options, self.super_options))
+
 
 def parse_mountinfo(text: str) -> list[Mount]:
     """The mounts of one namespace; a line that is not one is passed over."""
