@@ -23,6 +23,7 @@ from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.units import MIB, format_bytes
 from tests.bench.safety import images
 from tests.bench.safety.conftest import Rig, run
+from tests.bench.safety.in_use import refusals
 
 PRECIOUS = b"precious data"
 
@@ -382,6 +383,26 @@ def test_a_file_that_nobody_may_write_is_refused_before_it_is_opened(rig: Rig) -
                 open_for_writing(file)
         finally:
             run("chattr", f"-{flag}", file)
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.needs("chattr")
+def test_a_folder_that_no_file_may_be_removed_from_gets_none(rig: Rig) -> None:
+    """An append-only one lets files be created. Its content had to stay, also as what a killed run left."""
+    point = rig.ext4(rig.loop(rig.image(size_bytes=128 * MIB)))
+    (point / "known").touch()
+    run("chattr", "+a", point)
+    try:
+        for path in (point, point / "new"):
+            with pytest.raises(TargetRefused, match=r"no file may be removed from .*append-only"):
+                create(path, MIB)
+            assert [check.name for check in inspect(path).checks if check.outcome is Outcome.REFUSED] == ["access"]
+        assert sorted(path.name for path in point.iterdir()) == ["known", "lost+found"]
+        assert not refusals(point / "known")
+    finally:
+        run("chattr", "-a", point)
+    create(point, MIB).close()
 
 
 def test_a_program_that_runs_is_refused_before_it_is_opened(tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def told_at_the_end(scratch: scratch_module.Scratch) -> list[str]:
 @pytest.mark.needs("chattr")
 def test_a_file_that_cannot_be_removed_at_the_end_is_told_and_remembered(rig: Rig, journal: Journal) -> None:
     point = rig.ext4(rig.loop(rig.image(size_bytes=128 * MIB)))
-    run("chattr", "+a", point)
     scratch = create(point, MIB)
+    run("chattr", "+a", point)
     assert told_at_the_end(scratch) == [f"The scratch file {scratch.path}: cannot be removed: Operation not permitted."]
     run("chattr", "-a", point)
     journal.write(replace(only_record(journal), process=DEAD))

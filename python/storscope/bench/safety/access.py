@@ -26,7 +26,7 @@ from types import TracebackType
 
 from storscope.bench.safety.check import Check
 from storscope.bench.safety.content_place import Contents
-from storscope.bench.safety.file_use import FileLook, check_directory, check_file
+from storscope.bench.safety.file_use import FileLook, check_access, check_directory, check_file
 from storscope.bench.safety.in_use import check_device, look_at_device
 from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.mounts import all_mounts
@@ -182,8 +182,13 @@ def inspect(
 
 def inspect_new_file(target: NewFileTarget, size_bytes: int | None) -> Inspection:
     """The checks of the directory it would be created in."""
-    writable = os.access(target.directory.path, os.W_OK | os.X_OK)
-    return Inspection(target, tuple(check_directory(target.directory, size_bytes, writable)))
+    with hold(target.directory.path) as folder:
+        return Inspection(target, tuple(check_directory(target.directory, size_bytes, _folder_access(folder))))
+
+
+def _folder_access(folder: Held) -> Check:
+    writable = os.access(f"/proc/self/fd/{folder.descriptor}", os.W_OK | os.X_OK)
+    return check_access(folder.path, writable=writable, protected=is_protected(folder.descriptor))
 
 
 @contextmanager
@@ -197,8 +202,7 @@ def _inspected(held: Held, kernel: Kernel, journal: Journal, size_bytes: int | N
         if isinstance(target, FileTarget):
             yield _inspect_file(stack, held, target, kernel, journal, size_bytes)
         elif isinstance(target, DirectoryTarget):
-            writable = os.access(f"/proc/self/fd/{held.descriptor}", os.W_OK | os.X_OK)
-            yield Inspection(target, tuple(check_directory(target, size_bytes, writable)))
+            yield Inspection(target, tuple(check_directory(target, size_bytes, _folder_access(held))))
 
 
 def _inspect_device(stack: ExitStack, held: Held, kernel: Kernel, reach_bytes: int | None) -> Inspection:

@@ -52,18 +52,23 @@ def check_file(look: FileLook) -> list[Check]:
     return [check(look) for check in FILE_CHECKS]
 
 
-def check_directory(target: DirectoryTarget, size_bytes: int | None, writable: bool) -> list[Check]:
+def check_directory(target: DirectoryTarget, size_bytes: int | None, access: Check) -> list[Check]:
     """All checks before a scratch file is created. Where there can be none, room and rights are not asked for."""
     place = check_place(target.place, target.path, "Name another directory, or a file on it that is only read.")
     if place.outcome is Outcome.REFUSED:
         return [place]
-    access = (
-        passed("access", f"files may be created in {target.path}")
-        if writable
-        else refused("access", f"no file may be created in {target.path}", "Choose a directory that you may write to.")
-    )
     space = check_space(size_bytes or 0, target.place.free_bytes, target.place.total_bytes)
     return [place, access, space, check_file_limit(size_bytes or 0)]
+
+
+def check_access(path: str, *, writable: bool, protected: bool) -> Check:
+    """Whether files may be created in a directory and removed again: in an append-only one they stay (chattr(1))."""
+    if not writable:
+        return refused("access", f"no file may be created in {path}", "Choose a directory that you may write to.")
+    if protected:
+        says = f"no file may be removed from {path}: it is append-only (lsattr shows a)"
+        return refused("access", says, "Choose another directory, from which the scratch file can be removed.")
+    return passed("access", f"files may be created in {path}")
 
 
 def check_place(place: Place, path: str, if_read_only: str = "Test it with reads only.") -> Check:
