@@ -288,6 +288,14 @@ def test_what_is_missing_without_evidence_is_said_to_be_unexplained(machine: Ker
     assert "nothing in the evidence says what answered" in check.doubts[0]
 
 
+def test_a_file_system_that_is_a_program_has_a_cache_of_its_own(machine: KernelTree) -> None:
+    """ntfs-3g and exfat-fuse, mounted from a block device: what this process sent reached FUSE, and no other device."""
+    under = Underneath((Level(("sda",)),), "fuseblk")
+    check = _between(machine, _line("sda", 10, 80), _line("sda", 12, 96), _100_MIB, under)
+    assert check.answer is Answer.NOT_THE_DEVICE
+    assert "(0.0078 %): the program behind fuseblk does the I/O, with the page cache between" in check.doubts[0]
+
+
 def test_a_reset_counter_leaves_it_open(machine: KernelTree) -> None:
     check = _between(machine, _line("sda", 1000, 800_000), _line("sda", 12, 96), _100_MIB)
     assert (check.answer, check.moved) == (Answer.UNKNOWN, None)

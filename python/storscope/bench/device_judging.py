@@ -146,6 +146,10 @@ class Evidence:
             later = "" if word == "read" else ", which writes them later"
             caused = "" if process is None else f"; this process caused {format_bytes(process)} of block I/O"
             why.append(f"I/Os went through the page cache{later}{caused}")
+        elif (self.under.fs_type or "").startswith("fuse"):
+            why.append(
+                f"the program behind {self.under.fs_type} does the I/O, with the page cache between it and its device"
+            )
         elif not why and process is not None:
             why.append(self._of_process(self.asked[word].bytes, process))
         return why
