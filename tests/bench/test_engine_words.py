@@ -42,6 +42,13 @@ def test_a_write_that_finds_no_room_is_no_failing_device(found: str) -> None:
     assert "is failing" not in said
 
 
+def test_a_quota_that_is_used_up_is_no_lack_of_room() -> None:
+    """`df` shows room, and nobody else took any: what helps is another limit."""
+    said = explained("a write: Disk quota exceeded (os error 122)")
+    assert "a quota of the user, the group, the project or the subvolume is used up" in said
+    assert "others took it" not in said
+
+
 @pytest.mark.parametrize(
     ("said", "behind"),
     [

@@ -172,7 +172,12 @@ _NO_ROOM: Final = (
     "what is overwritten goes to a new place before the old one is free (btrfs, extents shared with a snapshot or a "
     "copy): make room, or choose a smaller --size"
 )
-_IO_HINTS: Final = {errno.EINVAL: _BLOCKS, errno.ENOSPC: _NO_ROOM, errno.EDQUOT: _NO_ROOM}
+_QUOTA: Final = (
+    "; a quota of the user, the group, the project or the subvolume is used up, whatever room the file system has "
+    "(quota, repquota, btrfs qgroup show); what is overwritten may count twice for a while (btrfs): raise it, make "
+    "room, or choose a smaller --size"
+)
+_IO_HINTS: Final = {errno.EINVAL: _BLOCKS, errno.ENOSPC: _NO_ROOM, errno.EDQUOT: _QUOTA}
 """Number -> what is behind an I/O that was refused though nothing is broken (open(2), O_DIRECT; write(2))."""
 _SYSTEM_ERROR: Final = re.compile(r"\(os error (?P<number>\d+)\)")
 
