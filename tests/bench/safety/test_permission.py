@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from storscope.bench.safety import Kernel, demand, open_for_writing, resolve
 from storscope.bench.safety.check import Check, Outcome, passed, refused, would_lose
 from storscope.bench.safety.kernel import DeviceNumber
-from storscope.bench.safety.permission import OPTION, Demand, decide, quoted, words_of
+from storscope.bench.safety.permission import OPTION, Demand, decide, printable, quoted, words_of
 from storscope.bench.safety.target import DeviceTarget, FileTarget, Identity, Place
 from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.units import MIB
@@ -218,6 +218,14 @@ def test_permission_for_a_file_holds_only_while_its_size_is_the_same(tmp_path: P
 )
 def test_what_to_type_is_ready_for_the_shell_and_harmless_to_the_terminal(text: str, shown: str) -> None:
     assert quoted(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a\udcff\x1b", "a\\xff\\x1b"), ("\u200bb", "\\xe2\\x80\\x8bb"), ("ä", "ä")]
+)
+def test_what_a_name_shows_in_place_of_letters_are_its_bytes(text: str, shown: str) -> None:
+    """So that they can be typed as they stand, as $'a\\xff\\x1b'."""
+    assert printable(text) == shown
 
 
 def test_refused_checks_are_never_overridable_by_default() -> None:

@@ -125,8 +125,7 @@ def quoted(text: str) -> str:
     """Ready for a shell, as a word of its own; what is not printable is shown escaped, never sent to the terminal."""
     if text.isprintable():
         return "'" + text.replace("'", "'\\''") + "'"
-    escaped = "".join(f"\\x{byte:02x}" for byte in text.encode("utf-8", "surrogateescape"))
-    return f"$'{escaped}'"
+    return f"$'{_escaped(text)}'"
 
 
 def _refusal(target: Target, checks: Sequence[Check], hint: str) -> TargetRefused:
@@ -150,5 +149,9 @@ def _wrong_word(target: Target, wanted: Demand | None, typed: str, refusals: Seq
 
 
 def printable(text: str) -> str:
-    """Names come from the disk: control characters and broken encodings are escaped."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    """Names come from the disk: control characters and broken encodings are escaped, as the bytes that they are."""
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in text.encode("utf-8", "surrogateescape"))
