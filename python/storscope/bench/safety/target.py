@@ -23,6 +23,9 @@ from storscope.domain.errors import TargetRefused, UsageError
 
 _KINDS = {stat.S_IFCHR: "a character device", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
 _WANTED = "a file, a directory or a block device"
+_OF_CHARACTER_DEVICES = (
+    "Of an NVMe controller (/dev/nvme0) name the namespace (/dev/nvme0n1), of a SCSI generic device its disk."
+)
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,8 @@ def _mode(path: str, descriptor: int) -> int:
 def _refuse_other_kinds(path: str, mode: int) -> None:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISBLK(mode):
         return
-    raise TargetRefused(
-        _WANTED, _KINDS.get(stat.S_IFMT(mode), "something else"), where=path,
-        hint="Of an NVMe controller (/dev/nvme0) name the namespace (/dev/nvme0n1), of a SCSI generic device its disk.",
-    )  # fmt: skip
+    hint = _OF_CHARACTER_DEVICES if stat.S_ISCHR(mode) else "What passes through is stored elsewhere: check the path."
+    raise TargetRefused(_WANTED, _KINDS.get(stat.S_IFMT(mode), "something else"), where=path, hint=hint)
 
 
 @dataclass(frozen=True)
