@@ -69,6 +69,23 @@ def test_a_marker_that_is_none_is_refused(content: str, store: Store) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ('{"schema_version": "1"}', 'schema_version "1"'), ('{"schema_version": 1.0}', "schema_version 1.0"),
+        ('{"schema_version": true}', "schema_version true"), ('{"schema_version": 0}', "schema_version 0"),
+        ("[]", "JSON of another kind"), ("{}", "none in it"),
+    ],
+)  # fmt: skip
+def test_a_marker_without_a_version_is_told_as_what_it_is(content: str, found: str, store: Store) -> None:
+    """It was 'expected version 1 or older, found version 1', and Python's words on indices of lists."""
+    (store.path / MARKER).write_text(content)
+    with pytest.raises(DamagedStore) as caught:
+        Store.open(store.path)
+    assert (caught.value.found, caught.value.where) == (found, str(store.path / MARKER))
+    assert "--store DIR" in caught.value.hint
+
+
+@pytest.mark.parametrize(
     "name", [MARKER, f"{_FIRST}/{SUMS}", f"{_FIRST}/captures.parquet", f"{_FIRST}/observations.parquet"]
 )
 @pytest.mark.parametrize("kind", ["pipe", "device"])

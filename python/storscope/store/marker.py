@@ -105,18 +105,32 @@ def unmake_if_empty(path: Path) -> None:
 
 
 def check_version(marker: Path) -> None:
-    """Raises NewerStore, or DamagedStore if it cannot be read."""
+    """Raises NewerStore, or DamagedStore if it cannot be read or says no version."""
     try:
-        version = json.loads(_text_of(marker))["schema_version"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedStore("a JSON object with schema_version", str(error), where=str(marker)) from error
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        form = json.loads(_text_of(marker))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(marker, str(error)) from error
+    if not isinstance(form, dict):
+        raise _damaged(marker, "JSON of another kind")
+    if "schema_version" not in form:
+        raise _damaged(marker, "none in it")
+    version = form["schema_version"]
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise _damaged(marker, f"schema_version {json.dumps(version)}")
+    if version > SCHEMA_VERSION:
         raise NewerStore(
             f"a store of schema version {SCHEMA_VERSION} or older",
             f"version {version}",
             where=str(marker.parent),
             hint="It was written by a later storscope. Update this one, or use another store with --store DIR.",
         )
+
+
+def _damaged(marker: Path, found: str) -> DamagedStore:
+    return DamagedStore(
+        "a JSON object with schema_version, a number from 1 on", found, where=str(marker),
+        hint="Restore this file from a copy of the store, or use another store with --store DIR.",
+    )  # fmt: skip
 
 
 def _text_of(marker: Path) -> str:
