@@ -65,6 +65,22 @@ def test_a_ring_that_is_refused_is_explained_with_what_to_choose(said: str, behi
     assert "--ioengine threads" in told
 
 
+_FEW_TASKS = (
+    "device: threads: expected 5 threads for workers, found that the system starts 4 (Resource temporarily unavailable "
+    "(os error 11)): allow more tasks (ulimit -u, pids.max of the cgroup, TasksMax of the service) or memory, or ask "
+    "for fewer workers"
+)
+
+
+@pytest.mark.parametrize(
+    "said", [_FEW_TASKS, explained("device: io_uring_setup: Operation not permitted (os error 1)")]
+)
+def test_an_engine_that_says_what_it_lacks_is_given_no_other_advice(said: str) -> None:
+    """A limit on tasks has nothing to do with locked memory, nor has a filter of a container."""
+    assert run_error("device", said).hint == ""
+    assert "ulimit -l" in run_error("device", "device: io_uring_enter: Device or resource busy (os error 16)").hint
+
+
 def test_what_else_a_ring_answers_is_left_as_it_is() -> None:
     said = "device: io_uring_enter: Device or resource busy (os error 16)"
     assert explained(said) == said

@@ -216,6 +216,10 @@ _EXPECTED: Final = {
 }
 
 
+_OF_THREADS: Final = "the system starts"
+"""In the core's words on threads that it could not have, which tell what to do (crates/storscope-load/src/error.rs)."""
+
+
 def run_error(kind: str, message: str) -> StorscopeError:
     """The error of the tree for one of the core's."""
     if kind in {"workload", "plan"}:
@@ -223,7 +227,8 @@ def run_error(kind: str, message: str) -> StorscopeError:
     if kind == "open":
         return TargetRefused("a target that opens", message)
     expected, hint = _EXPECTED[kind]
-    is_explained = any(words in message for words in _IO_HINTS.values())  # these are nobody's failure
+    explanations = (*_IO_HINTS.values(), *_RING_HINTS.values(), _OF_THREADS)
+    is_explained = any(words in message for words in explanations)  # these are nobody's failure
     return StorscopeError(expected, message, hint="" if is_explained else hint)
 
 
