@@ -18,6 +18,7 @@ from storscope.bench.device_check import Answer, Asked, DeviceCheck
 from storscope.bench.device_counters import DeviceWatch
 from storscope.bench.device_judging import EXCESS_BYTES
 from storscope.bench.safety import extents
+from storscope.bench.safety.kernel import Kernel
 from storscope.bench.underneath import Level, Underneath, underneath
 from storscope.cli.main import run as storscope
 from storscope.domain.access import AccessSpec, Mix
@@ -278,6 +279,17 @@ def _between(
 
 
 _100_MIB = {"read": Asked(25600, 100 * MIB), "write": Asked(0, 0)}
+
+
+def test_a_device_that_sysfs_does_not_show_is_no_silence_of_the_file_system(tmp_path: Path) -> None:
+    """As in a chroot or a container without /sys. The mount table names the device's number."""
+    with (tmp_path / "file").open("wb") as file:
+        number = os.fstat(file.fileno()).st_dev
+        if os.major(number) == 0:
+            pytest.skip("the temporary folder is on no block device")
+        under = underneath(file.fileno(), Kernel(sysfs=tmp_path / "sys"))
+    name = f"{os.major(number)}:{os.minor(number)}"
+    assert under.why_none.endswith(f" is on block device {name}, which {tmp_path}/sys does not show")
 
 
 def test_what_is_missing_without_evidence_is_said_to_be_unexplained(machine: KernelTree) -> None:

@@ -63,7 +63,7 @@ def underneath(descriptor: int, kernel: Kernel | None = None) -> Underneath:
     fs_type, device = found.place.fs_type, found.place.device
     point = f"filesystem/{storable(found.place.mount.point)}" if found.place.mount else ""
     if device is None:
-        return Underneath((), fs_type, _why_none(fs_type), (("", point),) if point else ())
+        return Underneath((), fs_type, _why_none(kernel, found.place.mount), (("", point),) if point else ())
     return _walked(kernel, _members(kernel, device, fs_type), fs_type, point)
 
 
@@ -72,13 +72,16 @@ def storable(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _why_none(fs_type: str | None) -> str:
+def _why_none(kernel: Kernel, mount: Mount | None) -> str:
+    if mount is None:
+        return "the file system is in no mount table that may be read"
+    fs_type = mount.fs_type
     if fs_type in _MEMORY_FS:
         return f"{fs_type} keeps its files in memory: no block device is involved"
-    if fs_type in _NETWORK_FS or (fs_type or "").startswith("fuse"):
+    if mount.number.major != 0:
+        return f"{fs_type} is on block device {mount.number}, which {kernel.sysfs} does not show"
+    if fs_type in _NETWORK_FS or fs_type.startswith("fuse"):
         return f"{fs_type} has no block device on this host: a server or another process does the I/O"
-    if fs_type is None:
-        return "the file system is in no mount table that may be read"
     return f"{fs_type} does not tell which block device it is on"
 
 
