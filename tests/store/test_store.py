@@ -75,6 +75,18 @@ def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path / "absent")
 
 
+def test_a_link_that_leads_nowhere_and_a_device_are_told_as_these(tmp_path: Path) -> None:
+    """A link to a disk that is not mounted: 'File exists' when it was to be made, 'no such directory' when read."""
+    link = tmp_path / "link"
+    link.symlink_to("elsewhere")
+    for refused in (Store.check_place, Store.open, lambda path: Store.open(path, create=True)):
+        with pytest.raises(NotAStore, match="found a link to elsewhere, which is not there"):
+            refused(link)
+        with pytest.raises(NotAStore, match="found no directory"):
+            refused(Path("/dev/null"))
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
 def test_a_newer_store_is_refused_with_both_versions(tmp_path: Path) -> None:
     Store.open(tmp_path / "store", create=True)
     marker = tmp_path / "store" / "storscope-store.json"

@@ -20,7 +20,15 @@ from storscope.store.checksums import Proofs, Seen, look_at
 from storscope.store.engine import Engine, damaged, id_of
 from storscope.store.lock import alone, alone_if_free
 from storscope.store.machine_limits import limit_of
-from storscope.store.marker import MARKER, check_path, check_place, check_version, make_store, unmake_if_empty
+from storscope.store.marker import (
+    MARKER,
+    check_path,
+    check_place,
+    check_version,
+    make_store,
+    unmake_if_empty,
+    what_is_there,
+)
 from storscope.store.part import of_part
 from storscope.store.published import published
 
@@ -51,9 +59,10 @@ class Store:
         marker = path / MARKER
         if not marker.exists():
             if not create:
+                found = what_is_there(path) or "no such directory"
                 raise NotAStore(
                     "a storscope store",
-                    "no such directory" if not path.exists() else "a directory without " + MARKER,
+                    f"{found} without {MARKER}" if path.is_dir() else found,
                     where=str(path),
                     hint="Import something first (storscope import FILE...), or name the store with --store DIR.",
                 )

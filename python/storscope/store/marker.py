@@ -87,13 +87,23 @@ def _no_place(expected: str, found: str, path: Path) -> StoreError:
 
 def _refuse_other_things(path: Path) -> None:
     """Raises NotAStore for what is there and neither an empty directory nor a store that is being made."""
-    if path.exists() and (not path.is_dir() or _has_other_things(path)):
+    found = what_is_there(path)
+    if found is not None and (not path.is_dir() or _has_other_things(path)):
         raise NotAStore(
             "an empty or new directory for the store",
-            "a file" if not path.is_dir() else "a directory with other things in it",
+            "a directory with other things in it" if path.is_dir() else found,
             where=str(path),
             hint="Name another directory with --store DIR.",
         )
+
+
+def what_is_there(path: Path) -> str | None:
+    """A directory, a file, or a link that leads nowhere, as to a disk that is not mounted; None for nothing."""
+    if path.is_dir():
+        return "a directory"
+    if path.exists():
+        return "a file" if path.is_file() else "no directory"
+    return f"a link to {path.readlink()}, which is not there" if path.is_symlink() else None
 
 
 def unmake_if_empty(path: Path) -> None:
