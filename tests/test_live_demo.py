@@ -322,6 +322,21 @@ def test_files_are_smaller_where_room_is_short_and_refused_where_there_is_none(t
             pass
 
 
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.needs("chattr")
+def test_a_folder_that_no_file_may_be_removed_from_is_no_place(tmp_path: Path) -> None:
+    """The demonstration's own directory stayed in it, while it was said that all had been taken down."""
+    with ExitStack() as stack:
+        rig = Rig(tmp_path, stack)
+        folder = rig.ext4(rig.loop(rig.image(size_bytes=400 * MIB)))
+        run("chattr", "+a", folder)
+        stack.callback(run, "chattr", "-a", folder)
+        with pytest.raises(UsageError, match="append-only"), place(folder):
+            pass
+        assert [path.name for path in folder.iterdir()] == ["lost+found"]
+
+
 def test_a_place_that_is_none_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, said in (("nowhere", "does not exist"), ("file", "is a file")):

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from storscope.bench.safety.ownership import is_protected
+from storscope.bench.safety.target import hold
 from storscope.bench.underneath import Underneath, underneath
 from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.units import MIB, format_bytes
@@ -62,10 +64,14 @@ def _parent(wanted: Path | None) -> Path:
             raise UsageError("a directory that can be written to", found)
         if not os.access(wanted, os.W_OK | os.X_OK):
             raise UsageError("a directory that can be written to", f"{wanted}, in which you may not write")
+        if _keeps_all(wanted):
+            found = f"{wanted}, which is append-only (lsattr shows a)"
+            raise UsageError("a directory from which files can be removed", found)
         if _is_memory(_under(wanted)):
             raise UsageError("a directory on storage", f"{wanted}: {_under(wanted).why_none}")
         return wanted
-    usable = [folder for folder in _usual() if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)]
+    writable = [folder for folder in _usual() if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)]
+    usable = [folder for folder in writable if not _keeps_all(folder)]
     on_storage = [folder for folder in usable if not _is_memory(_under(folder))]
     on_devices = [folder for folder in on_storage if _under(folder).levels]
     for folder in (*on_devices, *on_storage):
@@ -75,6 +81,12 @@ def _parent(wanted: Path | None) -> Path:
         "a directory on storage with room for two files", ", ".join(map(str, usable)) or "none that can be written to",
         hint="Name one: storscope demo --live DIR",
     )  # fmt: skip
+
+
+def _keeps_all(folder: Path) -> bool:
+    """Whether what is made there could not be removed again (chattr(1))."""
+    with hold(folder) as held:
+        return is_protected(held.descriptor)
 
 
 def _usual() -> list[Path]:
