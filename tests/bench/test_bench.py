@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -111,7 +112,6 @@ def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixt
     device = rig.loop(rig.image(size_bytes=256 * MIB))
     command("mkfs.ext4", "-q", device)
     point = rig.mount(device)
-    command("chattr", "+a", point)
     options = (
         "--workload",
         "random-8k-70-read",
@@ -122,7 +122,10 @@ def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixt
         "--store",
         str(data.parent / "store"),
     )
+    meanwhile = threading.Thread(target=_keep_what_comes, args=(point,))
+    meanwhile.start()
     assert run(["bench", str(point), *options]) == 0
+    meanwhile.join()
     printed = capsys.readouterr()
     assert "IOPS" in printed.out
     (left,) = point.glob("storscope-scratch-*.dat")
@@ -133,6 +136,14 @@ def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixt
     assert run(["bench", str(data), *options]) == 0
     said = f"A scratch file of a run that was killed, {left}: cannot be removed: Read-only file system."
     assert said in capsys.readouterr().err
+
+
+def _keep_what_comes(point: Path) -> None:
+    """Once a scratch file is there none may be removed: a folder that is so beforehand is refused."""
+    deadline = time.monotonic() + 120
+    while not list(point.glob("storscope-scratch-*.dat")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    command("chattr", "+a", point)
 
 
 def _remount_read_only(point: Path) -> None:
