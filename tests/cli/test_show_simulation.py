@@ -145,6 +145,14 @@ def test_drives_are_folded_to_the_width_and_none_is_lost(width: int) -> None:
     assert sum(columns for _, _, columns in fold.groups) == len(fold.columns)
 
 
+@pytest.mark.parametrize(("count", "width"), [(49, 76), (200, 76), (200, 20)])
+def test_more_groups_than_have_room_share_columns_and_none_is_lost(count: int, width: int) -> None:
+    fold = folded([(f"g{number}", 25) for number in range(count)], width)
+    assert [drive for column in fold.columns for drive in column] == list(range(25 * count))
+    assert len(fold.columns) + len(fold.groups) - 1 <= width
+    assert [(name, drives) for name, drives, _ in fold.groups] == [(f"all {count} in a row", 25 * count)]
+
+
 def test_a_wide_terminal_has_a_column_for_each_drive() -> None:
     assert folded([("a", 8)], 80).per_column == 1
 
@@ -171,6 +179,22 @@ def test_lines_of_an_animation_fit_the_terminal_and_the_legend_explains_them(tmp
     times = [float(line.split()[0]) for line in bars]
     assert times == sorted(times)
     assert times[-1] > 2.9
+
+
+def test_shades_of_hardly_used_drives_differ_and_so_do_their_amounts(tmp_path: Path) -> None:
+    """A day of some I/Os a second was blank, below a legend in which every shade was 0.0."""
+    calm = tmp_path / "calm.toml"
+    calm.write_text('name = "calm"\nstream = [{ rate_per_s = 2, line = [{ size = "8k" }] }]\n')
+    (tmp_path / "small.toml").write_text(SMALL)
+    arguments = [str(tmp_path / "small.toml"), "--workload", str(calm), "--store", str(tmp_path / "store")]
+    text = CliRunner().invoke(command, [*arguments, "--duration", "10m", "--animate", "--slice", "1m"]).stdout
+    lines = text[text.index("requests at each drive over time") :].splitlines()
+    marks = re.findall(r"([·▁▂▃▄▅▆▇█]) ([\d.e-]+)", lines[2])
+    amounts = [float(amount) for _, amount in marks]
+    assert len(set(amounts)) == len(marks) == 9
+    assert 0 < amounts[-1] < 0.01
+    drawn = {mark for line in lines if "│" in line for mark in line.split("│")[1]}
+    assert len(drawn) > 3
 
 
 def _animated(tmp_path: Path, *options: str) -> tuple[str, list[str]]:

@@ -26,6 +26,8 @@ _WATCHED_S = 8.0
 _MARGIN = 24
 """Columns beside the drives: the time and the sum."""
 _LEAST_COLUMNS = 8
+_BLANK = 0.005
+"""So few requests are none, unless drives have so few that half a shade is less."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,13 @@ class Fold:
 
 
 def folded(groups: Sequence[tuple[str, int]], width: int) -> Fold:
-    """As few drives a column as fit into `width`, for all groups alike. `groups` has their names and sizes."""
+    """As few drives a column as fit into `width`, for all groups alike. `groups` has their names and sizes.
+
+    More groups than have room for a column each stand side by side as if they were one.
+    """
     room = max(_LEAST_COLUMNS, width - len(groups) + 1)
+    if len(groups) > room:
+        groups, room = [(f"all {len(groups)} in a row", sum(count for _, count in groups))], max(_LEAST_COLUMNS, width)
     per_column = 1
     while sum(-(-count // per_column) for _, count in groups) > room and per_column < max(n for _, n in groups):
         per_column += 1
@@ -142,6 +149,9 @@ def _legend(fold: Fold, top: float, line: str, spares: int) -> list[str]:
 
 
 def _amount(value: float) -> str:
+    """Of hardly used drives with as many digits as tell one shade from the next."""
+    if value < 1:
+        return f"{value:.2g}"
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
@@ -155,6 +165,7 @@ def _bars(values: Sequence[float], fold: Fold, top: float) -> str:
 
 
 def _shade(value: float, top: float) -> str:
-    if value <= 0.005 or top <= 0:
+    steps = len(_SHADES) - 1
+    if value <= min(_BLANK, top / steps / 2):
         return _SHADES[0]
-    return _SHADES[max(1, round(value / top * (len(_SHADES) - 1)))]
+    return _SHADES[max(1, round(value / top * steps))]
