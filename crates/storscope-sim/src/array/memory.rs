@@ -188,13 +188,14 @@ impl Memory {
         if self.exposing && self.has_exposed() {
             let is_next = |group: usize| !self.exposed[group].is_empty();
             let may_begin = self.sharing.underway() < self.most_destages;
-            return if may_begin { self.sharing.next(self.most_destages, is_next) } else { None };
+            return if may_begin { self.sharing.next(self.most_destages, is_next, |_| None) } else { None };
         }
         let allowed = self.destages_allowed();
         if self.sharing.underway() >= allowed {
             return None;
         }
-        self.sharing.next(allowed, |group| self.elevator.dirty(group) > 0)
+        let age = |group| self.elevator.peek(group).and_then(|zone| self.directory.age_of_oldest(zone));
+        self.sharing.next(allowed, |group| self.elevator.dirty(group) > 0, age)
     }
 
     /// How many destages there should be: none below the low watermark, as many as may be from the high one on, and in

@@ -64,18 +64,27 @@ impl Sharing {
         self.groups[usize::from(group)].underway -= segments;
     }
 
-    /// Of the groups with something dirty that have less than their share of what is allowed, the one that lacks most.
+    /// Of the groups with something dirty that have less than their share of what is allowed, the one that lacks most; of
+    /// those that lack as much, as all do that have nothing under way, the one of which `age` tells most.
     #[inline]
-    pub fn next(&self, allowed: usize, is_dirty: impl Fn(usize) -> bool) -> Option<u16> {
+    pub fn next(
+        &self,
+        allowed: usize,
+        is_dirty: impl Fn(usize) -> bool,
+        age: impl Fn(usize) -> Option<u32>,
+    ) -> Option<u16> {
         if self.groups.len() == 1 {
             return is_dirty(0).then_some(0);
         }
-        let mut best = None;
-        let mut least = f64::INFINITY;
+        let (mut best, mut least, mut oldest) = (None, f64::INFINITY, None);
         for (index, group) in self.groups.iter().enumerate() {
             let (load, limit) = (group.underway as f64 / group.part, allowed as f64);
-            if load < least && (load < limit || group.underway == 0) && is_dirty(index) {
-                (best, least) = (Some(index as u16), load);
+            if load > least || (load >= limit && group.underway > 0) || !is_dirty(index) {
+                continue;
+            }
+            let age = age(index);
+            if load < least || age > oldest {
+                (best, least, oldest) = (Some(index as u16), load, age);
             }
         }
         best

@@ -24,6 +24,8 @@ pub struct Directory {
     most: usize,
     /// Of `pages`, those that are no pages but the ends of lists.
     ends: usize,
+    /// Pages that became dirty so far; it wraps around.
+    turns: u32,
     page: Divisor,
     unit: Divisor,
 }
@@ -40,6 +42,7 @@ impl Directory {
             free: Vec::new(),
             most,
             ends,
+            turns: 0,
             page: Divisor::new(page_bytes),
             unit: Divisor::new(page_bytes.div_ceil(UNITS)),
         };
@@ -220,7 +223,10 @@ impl Directory {
     /// Makes a page that is in no list the last of a list of dirty ones.
     #[inline]
     pub fn push_dirty(&mut self, place: u32, list: u32) {
-        self.pages[place as usize].set_state(State::Dirty);
+        let page = &mut self.pages[place as usize];
+        page.set_state(State::Dirty);
+        page.turn = self.turns;
+        self.turns = self.turns.wrapping_add(1);
         let last = self.pages[(DIRTY + list) as usize].before;
         self.link_after(last, place);
     }
@@ -240,6 +246,13 @@ impl Directory {
     pub fn oldest_dirty(&self, list: u32) -> Option<u32> {
         let oldest = self.pages[(DIRTY + list) as usize].after;
         (oldest != DIRTY + list).then_some(oldest)
+    }
+
+    /// How many pages became dirty since the one of a list that is dirty longest; none of an empty list.
+    #[inline]
+    #[must_use]
+    pub fn age_of_oldest(&self, list: u32) -> Option<u32> {
+        self.oldest_dirty(list).map(|place| self.turns.wrapping_sub(self.pages[place as usize].turn))
     }
 
     /// The dirty pages of a list, what is dirty longest first.

@@ -97,19 +97,32 @@ impl Elevator {
     /// The zone of a group from which the next page is taken; of a group without dirty pages there is none.
     #[inline]
     pub fn next(&mut self, group: usize) -> Option<u32> {
+        let zone = self.peek(group)?;
         let round = &mut self.rounds[group];
-        if round.dirty == 0 {
-            return None;
+        if round.is_over(&self.counts) {
+            round.at = zone - round.first;
+            round.left = self.counts[zone as usize];
         }
-        if round.left == 0 || self.counts[(round.first + round.at) as usize] == 0 {
-            round.at = round.marked_after(round.at);
-            round.left = self.counts[(round.first + round.at) as usize];
-        }
-        Some(round.first + round.at)
+        Some(zone)
+    }
+
+    /// The same, of a group from which nothing may be taken yet: what becomes dirty there meanwhile still counts.
+    #[inline]
+    #[must_use]
+    pub fn peek(&self, group: usize) -> Option<u32> {
+        let round = &self.rounds[group];
+        let at = || if round.is_over(&self.counts) { round.marked_after(round.at) } else { round.at };
+        (round.dirty > 0).then(|| round.first + at())
     }
 }
 
 impl Round {
+    /// Whether all is taken that the round takes where it is.
+    #[inline]
+    fn is_over(&self, counts: &[u32]) -> bool {
+        self.left == 0 || counts[(self.first + self.at) as usize] == 0
+    }
+
     #[inline]
     fn zone(&self, page: u64) -> u32 {
         (page.saturating_sub(self.start) >> self.shift).min(u64::from(self.zones - 1)) as u32

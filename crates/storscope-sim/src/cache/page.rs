@@ -34,6 +34,8 @@ pub struct Page {
     pub valid: u32,
     /// First of the jobs that wait for it.
     pub waiting: u32,
+    /// How many pages had become dirty before it, of those that did so last; it wraps around.
+    pub(super) turn: u32,
 }
 
 impl Page {
@@ -49,6 +51,7 @@ impl Page {
             dirty: 0,
             valid: 0,
             waiting: NONE,
+            turn: 0,
         }
     }
 

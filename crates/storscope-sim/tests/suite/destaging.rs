@@ -169,6 +169,41 @@ fn a_slow_group_does_not_take_the_destages_of_a_fast_one() {
     assert!(per_s > 10_000.0, "{per_s} of the 20,000 per second that the fast drives can do");
 }
 
+/// Where a single destage is under way at a time every group has as little of it as any other, whatever its number.
+#[test]
+fn what_is_dirty_longest_goes_first_whichever_group_it_is_of() {
+    const GROUPS: u64 = 5;
+    for order in ["age", "address"] {
+        let mut design = cached(constant(1_000.0), raid("raid0", 2), 64 * MIB);
+        design["cache"]["write"]["order"] = json!(order);
+        for number in 1..GROUPS {
+            let mut group = raid("raid0", 2);
+            (group["name"], group["drive"]) = (json!(format!("g{number}")), json!("d"));
+            design["groups"].as_array_mut().expect("groups").push(group);
+            let volume = json!({"name": format!("v{number}"), "group": format!("g{number}"), "size_bytes": 32 * GIB});
+            design["volumes"].as_array_mut().expect("volumes").push(volume);
+            design["hosts"][0]["volumes"]
+                .as_array_mut()
+                .expect("volumes")
+                .push(json!({"volume": format!("v{number}")}));
+        }
+        let mut array = array(&design, 1);
+        let somewhere = |random: &mut storscope_sim::kernel::Random| random.below(GIB / PAGE) * 16 * PAGE;
+        // Up to the low watermark, a tenth of the memory, and three times as much again: that of a group leaves as it comes.
+        open(&mut array, 100.0, 4 * 410, |random| Io {
+            target: random.below(GROUPS) as u32,
+            ..Io::write(somewhere(random), 4 * KIB)
+        });
+        let report = array.report().expect("laws hold");
+        let mut of_groups = [0; GROUPS as usize];
+        let operations = report.components.iter().filter_map(|drive| drive.operations);
+        operations.enumerate().for_each(|(drive, operations)| of_groups[drive / 2] += operations[1]);
+        let most = of_groups.iter().max().expect("groups");
+        assert!(of_groups.iter().all(|writes| writes * 5 > most * 3), "by {order}: {of_groups:?}");
+        assert!(relative(of_groups.iter().sum::<u64>() as f64, 3.0 * 410.0) < 0.05, "by {order}: {of_groups:?}");
+    }
+}
+
 /// Four destages a drive, as arms get, leave most dies of flash idle.
 #[test]
 fn flash_is_destaged_to_with_as_many_writes_as_it_has_dies() {
