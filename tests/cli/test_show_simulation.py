@@ -369,6 +369,28 @@ def _with_volumes(count: int) -> str:
     return f'name = "many"\n{group}{volumes}{hosts}'
 
 
+def _with_groups(count: int, used: int) -> str:
+    """Of so many groups some have a volume."""
+    group = '[[group]]\nname = "g{0}"\ndrive = "15k-sas"\ncount = 2\nlayout = "raid10"\n'
+    volume = '[[volume]]\nname = "v{0}"\ngroup = "g{0}"\nsize = "1 GiB"\n'
+    served = ", ".join(f'{{ volume = "v{one}" }}' for one in range(used))
+    tables = "".join(group.format(one) for one in range(count)) + "".join(volume.format(one) for one in range(used))
+    return f'name = "many"\n{tables}[[host]]\nname = "h"\nvolumes = [{served}]\n'
+
+
+def test_of_many_components_the_most_used_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+    """Two hundred groups pushed what bounds the run, and the figures, off any terminal."""
+    said = _run(tmp_path, "--duration", "1s", design=_with_groups(100, used=50), width=100).stdout
+    (table,) = re.findall(r"components\n.*\n((?:  .*\n)+)", said)
+    rows = [line for line in table.splitlines() if "drives of g" in line and "%" in line]
+    used = [float(one) for one in re.findall(r"drives of g\d+ +(\d+) %", table)]
+    below = " ".join(table.split("\n", len(rows))[-1].split())
+    assert len(rows) == 40
+    assert used == sorted(used, reverse=True)
+    assert below.startswith("and 10 that are used less: see --json; not used: 2 drives of g50, 2 drives of g51,")
+    assert below.endswith("2 drives of g89 and 10 more")
+
+
 def test_of_many_volumes_the_busiest_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     """The workload has two streams on each volume."""
     found = _run(tmp_path, "--duration", "1s", "--report", str(tmp_path / "p.html"), design=_with_volumes(64))

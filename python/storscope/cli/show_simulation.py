@@ -248,7 +248,7 @@ def _print_time(simulated: Simulated) -> None:
 
 
 def _print_components(simulated: Simulated) -> None:
-    """Drives by group, everything else by itself; what was not used at all is only named."""
+    """Drives by group, everything else by itself, the most used first; what was not used at all is only named."""
     from storscope.sim.used import used_components
 
     components = simulated.window["components"]
@@ -266,7 +266,12 @@ def _print_components(simulated: Simulated) -> None:
             f"{max(queue):,.2f}", format_rate(sum(one["throughput_per_s"] for one in members), "/s"),
         ))  # fmt: skip
     heads = ("component", "used", "most used", "requests", "at the fullest", "operations")
-    print_table("components", heads, rows, below=f"not used: {', '.join(idle)}" if idle else "")
+    left_out = len(rows) - _MOST_LINES
+    said = [f"and {format_count(left_out)} that are used less: see --json"] if left_out > 0 else []
+    if idle:
+        others = f" and {format_count(len(idle) - _MOST_LINES)} more" if len(idle) > _MOST_LINES else ""
+        said.append(f"not used: {', '.join(idle[:_MOST_LINES])}{others}")
+    print_table("components", heads, rows[:_MOST_LINES], below="; ".join(said))
 
 
 def _belongs(component: Mapping[str, Any], used: Used) -> bool:
