@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -47,10 +46,19 @@ def read_trace(path: str | Path) -> Trace:
 
 def trace_from_text(text: str, where: str) -> Trace:
     """The trace in a text."""
-    first = next((line for line in io.StringIO(text) if not is_passed_over(line)), "")
+    first = next((line for line in _lines(text) if not is_passed_over(line)), "")
     for recognises, read in _READERS:
         if recognises(first):
-            return read(where, io.StringIO(text))
+            return read(where, _lines(text))
     if another := mistaken(text, where, TRACE):
         raise UnknownFormat(another.expected, another.found, where=where, hint=another.hint)
     raise UnknownFormat("a block trace", repr(first.strip()[:80]), where=where, hint=_HINT)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Its lines one by one: a StringIO would hold all of them once more, in four bytes for each letter."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end

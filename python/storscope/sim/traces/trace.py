@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -58,11 +59,12 @@ class Trace:
 
 
 class Gathering:
-    """Requests as they are read."""
+    """Requests as they are read, column by column, so that millions of them take 49 bytes each."""
 
     def __init__(self, where: str, format_: str) -> None:
         self.where, self._format = where, format_
-        self._rows: list[tuple[int, int, int, bool, int, int, int]] = []
+        self._at, self._offset, self._length, self._line, self._place, self._think = (array("q") for _ in range(6))
+        self._write = bytearray()
         self._places: dict[str, int] = {}
         self.left_out: Counter[str] = Counter()
 
@@ -75,16 +77,22 @@ class Gathering:
             raise self.error(line, f"1 to {LONGEST_BYTES} bytes", str(length))
         if not 0 <= offset <= _LARGEST_OFFSET:
             raise self.error(line, "an offset from 0 on", str(offset))
-        first_ns = self._rows[0][0] if self._rows else at_ns
+        first_ns = self._at[0] if self._at else at_ns
         sound = 0 <= at_ns <= min(_LATEST_NS, first_ns + _LONGEST_NS) and 0 <= think_ns <= _LONGEST_NS
         if not sound:
             expected = "a time from 0 on, before 2262 and at most 10000 days after the first"
             raise self.error(line, expected, f"{max(at_ns, think_ns)} ns")
-        if self._rows and at_ns < self._rows[-1][0]:
+        if self._at and at_ns < self._at[-1]:
             hint = "Sort the requests by time."
             raise self.error(line, "a time not before that of the request above", f"{at_ns} ns", hint)
         number = -1 if place is None else self._places.setdefault(place, len(self._places))
-        self._rows.append((at_ns, offset, length, is_write, line, number, think_ns))
+        self._at.append(at_ns)
+        self._offset.append(offset)
+        self._length.append(length)
+        self._write.append(is_write)
+        self._line.append(line)
+        self._place.append(number)
+        self._think.append(think_ns)
 
     def error(self, line: int, expected: str, found: str, hint: str = "") -> MalformedInput:
         """With the place in the file."""
@@ -93,13 +101,15 @@ class Gathering:
 
     def trace(self, *, thinks: bool = False, has_times: bool = True) -> Trace:
         """All that was added; MalformedInput if that is nothing."""
-        if not self._rows:
+        if not self._at:
             raise MalformedInput("at least one request", "none", where=self.where)
-        at, offset, length, write, line, place, think = zip(*self._rows, strict=True)
-        whole = [np.asarray(column, np.int64) for column in (at, offset, length, line, place, think)]
+        at, offset, length, line, place, think = (
+            np.frombuffer(column, np.int64)
+            for column in (self._at, self._offset, self._length, self._line, self._place, self._think)
+        )
         return Trace(
-            self.where, self._format, whole[0], whole[1], whole[2], np.asarray(write, bool), whole[3],
-            tuple(self._places), whole[4] if self._places else None, whole[5] if thinks else None,
+            self.where, self._format, at, offset, length, np.frombuffer(self._write, bool), line,
+            tuple(self._places), place if self._places else None, think if thinks else None,
             has_times, dict(self.left_out),
         )  # fmt: skip
 
