@@ -16,6 +16,7 @@ from storscope.sources.evidence import Evidence
 from storscope.sources.importers._fio_beside import Log, Namer, logs_named_by, parted, shared_out
 from storscope.sources.importers._fio_log_rows import log_name
 from storscope.store import Store
+from storscope.workbench import parts
 from storscope.workbench.importing import ImportSummary, import_paths
 
 HERE = Path(__file__).parent / "fio_log"
@@ -225,6 +226,13 @@ def to_a_shorter_time(document: dict[str, Any]) -> None:
         job["job_runtime"] //= 3
 
 
+def to_no_time(document: dict[str, Any]) -> None:
+    for job in document["jobs"]:
+        for way in ("read", "write"):
+            job[way]["runtime"] = 0
+        job["job_runtime"] = 0
+
+
 def to_syncs(document: dict[str, Any]) -> None:
     for job in document["jobs"]:
         job["sync"] = {"total_ios": 50, "lat_ns": {"min": 1, "max": 9, "mean": 5.0, "stddev": 1.0, "N": 50}}
@@ -238,6 +246,7 @@ def to_syncs(document: dict[str, Any]) -> None:
         (to_more_ios, "reads, and it did"),
         (to_a_shorter_time, "not of its time"),
         (to_syncs, "every sync"),
+        (to_no_time, "it did not run"),
     ],
 )
 def test_logs_that_are_not_of_the_run_are_runs_of_their_own(
@@ -247,7 +256,8 @@ def test_logs_that_are_not_of_the_run_are_runs_of_their_own(
     changed(folder / "pair.json", change)
     store, summary = imported(folder, to=tmp_path)
     rows = store.query(DONE).to_pylist()
-    assert sorted(row["intervals"] > 1 for row in rows) == [False, False, True, True]
+    assert sum(row["intervals"] > 1 for row in rows) == 2
+    assert len(store.query("SELECT * FROM runs")) == 4
     assert said in warnings(summary)
 
 
@@ -286,6 +296,19 @@ def test_a_result_that_broke_off_loses_no_log(tmp_path: Path) -> None:
     summary = import_paths(store, [folder])
     assert [item.name for item in summary.failures] == [f"{folder}/pair.json"]
     assert captures(store) == ["fio_log"]
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(10**9, ["fio_json"]), (30_000, ["fio_json", "fio_log"]), (10, ["fio_json", *["fio_log"] * 12])],
+)
+def test_what_is_too_much_for_one_file_is_read_apart(
+    most: int, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The logs together, and in the end each by itself; the JSON has 9 kB, and its logs have 22 kB."""
+    monkeypatch.setattr(parts, "_MOST_BYTES", most)
+    store, _ = imported(HERE / "averaged", to=tmp_path)
+    assert captures(store) == expected
 
 
 # Which log is of which job --------------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 Which files are parts the importer says (`Importer.is_part`). Those of one folder, or of one folder of an archive,
 become one file: each behind a line `# FOLDER/NAME`, since these may tell what it is of. Where a file of another format
-names some of them as its own (`Importer.beside`), these stand behind it, and it is read with them. All are kept in a
-temporary directory until every file was seen; what is too much for that is read by itself.
+names some of them as its own (`Importer.beside`), these stand behind it, and it is read with them. Members of archives
+are kept in a temporary directory until every file was seen. What is too much for one file is read by itself.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,16 +18,19 @@ from storscope.sources.evidence import Evidence
 from storscope.sources.importer import Importer
 
 _MOST_BYTES: Final = 256 * 1024**2
-"""Of all parts together; a year of minutes of one metric has some 50 MB."""
+"""Of what is one file; a year of minutes of one metric has some 50 MB."""
+_MOST_COPIED_BYTES: Final = 2 * 1024**3
+"""Of all members of archives that are kept."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A copy of a file, and what it was called."""
+    """A file or a copy of it, and what it was called."""
 
     folder: str
     name: str
     copy: Path
+    size_bytes: int
 
     @property
     def label(self) -> str:
@@ -68,20 +72,20 @@ class Parts:
     _leaders: list[_Leader] = field(default_factory=list)
     _refused: set[Part] = field(default_factory=set)
     """Leaders that could not be read with their parts."""
-    _bytes: int = 0
+    _copied_bytes: int = 0
     _count: int = 0
 
     def take(self, evidence: Evidence, importer: Importer) -> bool:
         """Keeps a file if it is a part, or may have some; False where it is to be read by itself."""
-        if self._bytes + evidence.size_bytes > _MOST_BYTES:
+        if evidence.size_bytes > _MOST_BYTES or self._copied_bytes + evidence.size_bytes > _MOST_COPIED_BYTES:
             return False
         if importer.is_part is not None and importer.is_part(evidence.head):
-            part = self._copied(evidence)
+            part = self._kept(evidence)
             self._found.setdefault((importer.name, part.folder), []).append(part)
             return True
         as_new = Evidence(evidence.path, evidence.name)  # it counts what it decodes
         if importer.beside is not None and (is_beside := importer.beside(as_new)) is not None:
-            self._leaders.append(_Leader(self._copied(evidence), importer.name, is_beside))
+            self._leaders.append(_Leader(self._kept(evidence), importer.name, is_beside))
             return True
         return False
 
@@ -98,37 +102,57 @@ class Parts:
                 beside[leaders[0]].append(part)
         for leader in self._leaders:
             others = beside[leader.part]
-            if others:
-                apart = (leader.part.copy, self._whole(others[0], others[1:], "others").path)
-                whole = self._whole(leader.part, others, leads=True)
-                yield Joined(whole, leader.importer, leader.part, apart)
-            if not others or leader.part in self._refused:
-                yield Joined(self._whole(leader.part, []), leader.importer)
+            is_one = bool(others) and _bytes_of([leader.part, *others]) <= _MOST_BYTES
+            if is_one:
+                apart = (leader.part.copy, self._whole(others, "others").path)
+                yield Joined(self._whole([leader.part, *others], leads=True), leader.importer, leader.part, apart)
+            if not is_one or leader.part in self._refused:
+                yield Joined(self._whole([leader.part]), leader.importer)
             else:
                 led |= {part.copy for part in others}
         for (importer, _), parts in self._found.items():
-            left = [part for part in parts if part.copy not in led]
-            if left:
-                yield Joined(self._whole(left[0], left[1:]), importer)
+            for together in _up_to_most([part for part in parts if part.copy not in led]):
+                yield Joined(self._whole(together), importer)
 
     def refuse(self, leader: Part) -> None:
         """Says that a file and those beside it could not be read: they come apart, so that no good one is lost."""
         self._refused.add(leader)
 
-    def _copied(self, evidence: Evidence) -> Part:
-        copy = self.directory / str(self._count)
-        copy.write_bytes(evidence.path.read_bytes())
-        self._bytes += evidence.size_bytes
-        self._count += 1
-        return Part(*_folder_and_name(evidence.name), copy)
+    def _kept(self, evidence: Evidence) -> Part:
+        """As it is where it lies; a copy of what is there for a moment only, as a member of an archive is."""
+        copy = evidence.path
+        if str(copy) != evidence.name:
+            copy = self.directory / str(self._count)
+            shutil.copyfile(evidence.path, copy)
+            self._copied_bytes += evidence.size_bytes
+            self._count += 1
+        return Part(*_folder_and_name(evidence.name), copy, evidence.size_bytes)
 
-    def _whole(self, first: Part, others: Sequence[Part], file: str = "whole", *, leads: bool = False) -> Evidence:
+    def _whole(self, parts: Sequence[Part], file: str = "whole", *, leads: bool = False) -> Evidence:
+        first, *others = parts
         if not others:
             return Evidence(first.copy, first.label)
         begin = f"{Evidence(first.copy, first.name).text().rstrip()}\n" if leads else _with_name(first)
         whole = self.directory / file
         whole.write_text(begin + "".join(_with_name(part) for part in others), encoding="utf-8")
         return Evidence(whole, f"{first.label} and {len(others):,} more")
+
+
+def _bytes_of(parts: Sequence[Part]) -> int:
+    return sum(part.size_bytes for part in parts)
+
+
+def _up_to_most(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """As many as may be one file; what is too much for that is read by itself."""
+    together: list[Part] = []
+    alone: list[Part] = []
+    size_bytes = 0
+    for part in parts:
+        fits = size_bytes + part.size_bytes <= _MOST_BYTES
+        (together if fits else alone).append(part)
+        size_bytes += part.size_bytes if fits else 0
+    yield from ([together] if together else [])
+    yield from ([part] for part in alone)
 
 
 def _folder_and_name(name: str) -> tuple[str, str]:

@@ -160,8 +160,8 @@ def _why_not_one(job: Job, begin_ms: float, stretches: Sequence[Stretch]) -> str
     """
     if job.options.get("log_max_value", "0") != "0" or job.options.get("log_window_value", "avg") == "max":
         return "their latencies are the greatest of each interval (log_max_value)"
-    if not stretches:
-        return "they have no interval"
+    if not stretches or not job.runtime_ms:
+        return "they have no interval" if job.runtime_ms else "it did not run"
     runtime_ms, slack_ms = job.runtime_ms, _CLOCK_MS + stretches[0].end_ms - stretches[0].begin_ms
     if stretches[0].begin_ms < begin_ms - slack_ms or stretches[-1].end_ms > begin_ms + runtime_ms + slack_ms:
         return "they are not of its time"
