@@ -232,6 +232,18 @@ def test_an_overlapping_partition_in_use_is_refused(tree: KernelTree) -> None:
     assert "mounted" in final(tree, "sda1")
 
 
+def test_an_extended_partition_is_in_use_with_the_logical_ones_that_it_leads_to(tree: KernelTree) -> None:
+    """Of it Linux shows a kilobyte, the table by which they are found: it could be overwritten beneath them."""
+    tree.disk("sda", "8:0")
+    tree.partition("sda", 1, "8:1", start_bytes=MIB)
+    tree.partition("sda", 2, "8:2", start_bytes=2 * GIB, size_bytes=1024)
+    tree.partition("sda", 5, "8:5", start_bytes=2 * GIB + MIB)
+    assert final(tree, "sda2") == set()
+    tree.mount("8:5", "/data")
+    assert "sda5 is mounted at /data" in refusals(tree, "sda2")["mounted"]
+    assert final(tree, "sda1") == set()
+
+
 @pytest.mark.parametrize("point", ["/", "/boot", "/boot/efi", "/usr", "/var"])
 def test_a_spare_partition_of_a_system_disk_needs_permission(tree: KernelTree, point: str) -> None:
     tree.disk("sda", "8:0")

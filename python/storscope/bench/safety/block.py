@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from storscope.bench.safety.kernel import DeviceNumber, Kernel, names_in, read_number, read_text
 from storscope.domain.units import SECTOR_BYTES
 
 _VPD_HEADER_BYTES = 4
+_FIRST_LOGICAL: Final = 5
+"""Of an MBR: 1 to 4 stand in its table, the others in a chain that the extended one of these begins."""
+_MOST_TABLE_BYTES: Final = 4096
+"""Linux gives an extended partition two sectors of 512 bytes, or one larger one (block/partitions/msdos.c)."""
 
 
 @dataclass(frozen=True)
@@ -149,16 +154,28 @@ def twins(kernel: Kernel, device: BlockDevice) -> list[BlockDevice]:
 
 
 def family(kernel: Kernel, device: BlockDevice) -> list[BlockDevice]:
-    """Every device whose bytes are also bytes of this one, itself first.
+    """Every device whose bytes are also bytes of this one, or are found by them; itself first.
 
-    These are the disk it is a part of, the partitions that overlap it, and the same on further paths to the disk.
+    These are the disk it is a part of, the partitions that overlap it, those that an extended one leads to, and the
+    same on further paths to the disk.
     """
     found = [device]
     for name in [device.disk, *(twin.name for twin in twins(kernel, device))]:
         disk = device_named(kernel, name)
         candidates = [*([disk] if disk else []), *partitions(kernel, name)]
-        found += [other for other in candidates if other.number != device.number and _overlap(device, other)]
+        found += [
+            other
+            for other in candidates
+            if other.number != device.number and (_overlap(device, other) or _leads_to(device, other))
+        ]
     return found
+
+
+def _leads_to(extended: BlockDevice, logical: BlockDevice) -> bool:
+    """Whether the first is an extended partition, of which Linux shows no more than a table, and the second in it."""
+    is_extended = extended.partition is not None and extended.partition < _FIRST_LOGICAL
+    is_table = is_extended and extended.size_bytes <= _MOST_TABLE_BYTES
+    return is_table and (logical.partition or 0) >= _FIRST_LOGICAL and logical.start_bytes > extended.start_bytes
 
 
 def _overlap(one: BlockDevice, other: BlockDevice) -> bool:
