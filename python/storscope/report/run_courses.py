@@ -28,7 +28,7 @@ _RUNS_MAX: Final = 6
 _NAME: Final = "Over the time since the start"
 
 _RUNS: Final = f"""
-SELECT capture, run, entity, min(o.time) AS began, count(*) AS intervals
+SELECT capture, run, entity, epoch_ns(min(o.time)) AS began, count(*) AS intervals
 FROM observations o JOIN runs r USING (capture, run)
 WHERE o.kind = 'job' AND r.engine IS DISTINCT FROM '{ENGINE}' AND o.duration_ns > 0
 GROUP BY ALL HAVING count(*) >= {_LEAST} AND max(o.duration_ns) < 0.5 * sum(o.duration_ns)
