@@ -28,16 +28,17 @@ _RUNS_MAX: Final = 6
 _NAME: Final = "Over the time since the start"
 
 _RUNS: Final = f"""
-SELECT capture, run, entity, epoch_ns(min(o.time)) AS began, count(*) AS intervals
+SELECT capture, run, entity, epoch_ns(min(o.time)) AS began
 FROM observations o JOIN runs r USING (capture, run)
 WHERE o.kind = 'job' AND r.engine IS DISTINCT FROM '{ENGINE}' AND o.duration_ns > 0
 GROUP BY ALL HAVING count(*) >= {_LEAST} AND max(o.duration_ns) < 0.5 * sum(o.duration_ns)
 ORDER BY began, capture, run, entity
 """
 _INTERVALS: Final = f"""
-SELECT epoch_ns(time) AS begin_ns, duration_ns, {", ".join(COLUMNS)}
-FROM (SELECT *, row_number() OVER () AS position FROM observations)
-WHERE capture = $1 AND run = $2 AND kind = 'job' AND entity = $3 AND duration_ns > 0 ORDER BY time, position
+SELECT epoch_ns(time) AS begin_ns, duration_ns, {", ".join(COLUMNS)} FROM (
+    SELECT *, row_number() OVER () AS position FROM observations
+    WHERE capture = $1 AND run = $2 AND kind = 'job' AND entity = $3 AND duration_ns > 0
+) ORDER BY time, position
 """
 
 
