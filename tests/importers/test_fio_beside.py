@@ -119,6 +119,24 @@ def test_no_run_is_in_the_store_twice_however_its_files_come(tmp_path: Path) -> 
     assert captures(store) == ["fio_json"]
 
 
+def test_a_damaged_capture_of_both_is_not_called_known_when_one_comes(tmp_path: Path) -> None:
+    folder = copied("averaged", tmp_path)
+    store, both = imported(folder, to=tmp_path)
+    (tmp_path / "store" / f"capture={both.captures[0]}" / "observations.parquet").write_bytes(b"PAR1")
+    (failure,) = import_paths(Store.open(store.path), [folder / "pair.json"]).failures
+    assert "is damaged (" in failure.reason
+    assert "import these together with --replace" in failure.reason
+    assert not import_paths(Store.open(store.path), [folder], replace=True).failures
+    assert len(import_paths(Store.open(store.path), [folder / "pair.json"]).known) == 1
+
+
+def test_another_capture_that_is_damaged_keeps_no_logs_from_being_read(tmp_path: Path) -> None:
+    store, other = imported(HERE / "single", to=tmp_path)
+    (tmp_path / "store" / f"capture={other.captures[0]}" / "captures.parquet").unlink()
+    summary = import_paths(Store.open(store.path), sorted((HERE / "averaged").glob("*.log")))
+    assert [item.format for item in summary.imported] == ["fio_log"]
+
+
 @pytest.mark.needs("fio")
 @pytest.mark.parametrize(
     ("options", "of_job", "workers"),

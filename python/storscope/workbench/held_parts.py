@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from storscope.domain.errors import DamagedStore
 from storscope.store import Store
 
 OPTION: Final = "holds"
@@ -32,8 +33,11 @@ class HeldParts:
         return f"Takes the place of {' and '.join(there)}, which had a part of it." if there else None
 
     def take_the_place_of(self, captures: Iterable[str], holder: str) -> None:
-        """Removes those that are there by themselves, now that one holds them."""
-        for capture in self._there(captures):
+        """Removes those that are there by themselves, now that one holds them; none if that one is damaged."""
+        there = self._there(captures)
+        if there and self.store.fault_of(holder) is not None:
+            return
+        for capture in there:
             self.store.remove_capture(capture)
         self._holders.update(dict.fromkeys(captures, holder))
 
@@ -42,7 +46,12 @@ class HeldParts:
 
     @cached_property
     def _holders(self) -> dict[str, str]:
-        rows = self.store.query(
-            f"SELECT capture, options['{OPTION}'] AS holds FROM captures WHERE options['{OPTION}'] IS NOT NULL"
-        ).to_pylist()
-        return {part: row["capture"] for row in rows for part in row["holds"].split()}
+        """Of each part; what a damaged capture holds cannot be told, and need not keep others from being read."""
+        found: dict[str, str] = {}
+        for capture in self.store.capture_ids():
+            try:
+                row = self.store.capture(capture) or {}
+            except DamagedStore:
+                continue
+            found |= dict.fromkeys(dict(row.get("options") or ()).get(OPTION, "").split(), capture)
+        return found

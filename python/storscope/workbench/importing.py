@@ -29,6 +29,8 @@ from storscope.workbench.hosts_beside import hosts_of_unnamed
 from storscope.workbench.not_evidence import not_evidence
 from storscope.workbench.parts import Joined, Parts
 
+_ANEW = "--replace reads it anew."
+_ANEW_TOGETHER = "It holds other files, too: import these together with --replace to have them read anew."
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
 """A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
 
@@ -164,6 +166,8 @@ def _fault_of_joined(
     """Imports what may be several files, so that none of them is in the store twice; what is wrong where it cannot."""
     apart = [capture_id(_sha256(path)) for path in whole.apart]
     holder = None if apart else held.holder_of(capture_id(_sha256(whole.evidence.path)))
+    if holder is not None and (damage := store.fault_of(holder)) is not None:
+        return Skipped(whole.evidence.name, _damaged(holder, damage, _ANEW_TOGETHER), is_error=True)
     if holder is not None:
         summary.known.append(Known(whole.evidence.name, holder, _was_read_otherwise(store, holder, options)))
         return None
@@ -310,10 +314,10 @@ def _read_into(
     return recorder
 
 
-def _damaged(capture: str, fault: DamagedStore) -> str:
+def _damaged(capture: str, fault: DamagedStore, remedy: str = _ANEW) -> str:
     return (
         f"the store has this content as capture {capture}, which is damaged ({fault.where}: expected {fault.expected}, "
-        f"found {fault.found}). --replace reads it anew."
+        f"found {fault.found}). {remedy}"
     )
 
 
