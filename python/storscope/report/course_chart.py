@@ -19,6 +19,7 @@ from storscope.report.sweep_chart import PANELS
 
 _POINTS_MAX: Final = 240
 _LOG_FROM: Final = 30.0
+"""The greatest value over the least at which a scale from zero hides the rest (ours)."""
 _LATENCY: Final = "latency_ns_mean"
 
 
@@ -33,7 +34,7 @@ class Course:
 
 
 def thinned(begin_ns: IntArray, end_ns: IntArray, columns: Mapping[str, FloatArray]) -> Downsampled:
-    """The points of a line."""
+    """The points of a line, from intervals in ns since its start and their columns (of PANELS)."""
     operations = columns.get("ops_per_s")
     weights = {} if operations is None else {_LATENCY: operations}
     return downsample(begin_ns, end_ns, columns, weights, _POINTS_MAX)

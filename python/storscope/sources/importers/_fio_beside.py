@@ -1,8 +1,8 @@
 """fio's logs beside its JSON: which log is of which job, and whether it is of the same run.
 
 A job's options name its logs: `write_lat_log=NAME` makes NAME_lat.N.log and the like, of the job's name where none is
-given. N counts the processes of all jobs from 1, in the order of the jobs (fio's `backend.c`, init_io_u and
-`iolog.c`; tried with 3.33). Logs know no options and no date, the JSON no intervals: together they are one run.
+given. N counts the processes of all jobs from 1, in the order of the jobs (tried with fio 3.33). Logs know no options
+and no date, the JSON no intervals: together they are one run.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _JOB_NAMED: Final = re.compile(r'"jobname"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _SECTION: Final = re.compile(r"^# (.*\.log(?:\.[^/\n]+)?)$", re.MULTILINE)
 _MOST_JSON_BYTES: Final = 256 * 1024**2
 _COUNTED: Final = 0.05
-"""Share of a job's I/Os by which its logs may tell another number: rates of averages are whole numbers."""
+"""Share of a job's I/Os by which its logs may tell another number (ours): averaged rates are whole numbers."""
 _SURGE: Final = 3.0
-"""How many times the mean rate may have been done in what the logs do not cover (the last interval)."""
+"""How many times the mean rate may have been done in what the logs do not cover, the last interval (ours)."""
 _CLOCK_MS: Final = 1500.0
-"""When a job began is told by its end in whole seconds, at worst."""
+"""When a job began is told by its end in whole seconds, at worst (ours)."""
 
 
 @dataclass(frozen=True)
