@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -56,6 +56,19 @@ class CaptureInfo:
     clock_offset_ns: int | None = None
 
 
+@dataclass
+class _Group:
+    """Batches of one table that are to be encoded together."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    size_bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Appends a batch."""
+        self.batches.append(batch)
+        self.size_bytes += batch.nbytes
+
+
 class CaptureWriter:
     """A sink for a recorder. Use as a context manager: `commit()` publishes, leaving without it discards.
 
@@ -69,7 +82,7 @@ class CaptureWriter:
         self._lock: int | None = None
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._threads: dict[str, ThreadPoolExecutor] = {}
-        self._gathered: dict[str, list[pa.RecordBatch]] = {}
+        self._gathered: dict[str, _Group] = {}
         self._pending: dict[str, deque[Future[None]]] = {}
 
     def __enter__(self) -> CaptureWriter:
@@ -104,9 +117,9 @@ class CaptureWriter:
         Each table is encoded on a thread of its own, where at most two groups of batches wait, so that their order is
         kept and memory bounded. What goes wrong there is raised by a later call for the table, or by `commit`.
         """
-        gathered = self._gathered.setdefault(table, [])
-        gathered.append(batch)
-        if sum(batch.nbytes for batch in gathered) >= _GROUP_BYTES:
+        group = self._gathered.setdefault(table, _Group())
+        group.add(batch)
+        if group.size_bytes >= _GROUP_BYTES:
             with self._told():
                 self._encode(table)
 
@@ -124,7 +137,7 @@ class CaptureWriter:
             ) from error
 
     def _encode(self, table: str) -> None:
-        batches = pa.Table.from_batches(self._gathered.pop(table))
+        batches = pa.Table.from_batches(self._gathered.pop(table).batches)
         if table not in self._writers:
             self._writers[table] = _parquet_writer(self._incoming / f"{table}.parquet", TABLES[table])
             self._threads[table] = ThreadPoolExecutor(1, f"storscope-{table}")
