@@ -63,7 +63,7 @@ def test_thresholds_have_units_meanings_and_sources(rule: Rule) -> None:
         assert len(threshold.source) >= 4, threshold.name
 
 
-_NOT_READ = ("NetApp", "SNMP", "BLG", "SMI-S", "SAN HQ")
+_NOT_READ = ("SNMP", "BLG", "SMI-S", "SAN HQ")
 """Sources that the field knows and no importer reads."""
 
 

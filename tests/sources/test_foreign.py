@@ -50,7 +50,7 @@ PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
         (b"Policy Group           IOPS      Throughput   Latency\n-------------------- -------- ---------------\n",
          "NetApp", "counter_table"),
         (b'{"records": [{"name": "v1", "_links": {"self": {"href": "/api/storage/volumes/1"}}}], "num_records": 1}\n',
-         "ONTAP", "counter_table"),
+         "ONTAP", "formats ontap_rest"),
         (b"Linux 6.1.0 (pg01) \t11/23/2026\n\n08:00:05 PM   UID       PID   kB_rd/s   kB_wr/s  Command\n",
          "pidstat", "iostat"),
         (b"# Time        UID      TGID       TID    %usr %system  %guest   %wait    %CPU   CPU  Command\n",

@@ -107,8 +107,9 @@ _LINES: Final = tuple(
         (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign("a walk of SNMP", _OVER_TIME)),
         (r"^[ \t]*CPU[ \t]+(?:NFS|FTP)[ \t]+CIFS\b|\"observedTimeInMS\"", _NETAPP),
         (r"^(?:Workload[ \t]+ID|Policy Group)[ \t]+(?:Latency|IOPS|CPU)\b", _NETAPP),
-        (r"\"href\"\s*:\s*\"/api/(?:storage/|cluster/counter/)|\"(?:latency|iops)_raw\"\s*:\s*\{", _Foreign(
-            "an answer of ONTAP's REST interface (NetApp)", _OVER_TIME
+        (r"\"href\"\s*:\s*\"/api/(?:storage/|cluster/counter/)", _Foreign(
+            "an answer of ONTAP's REST interface (NetApp) without statistics",
+            "Ask with fields=statistics, again and again (see: storscope formats ontap_rest)."
         )),
         (r"\bus/op \(read\)", _Foreign("a table of a Pure array's statistics", _OVER_TIME)),
         (r"\A\"?Object Name\"?,\"?Poll Time\b", _Foreign("a dump of Navisphere Analyzer (Dell EMC)", _OVER_TIME)),

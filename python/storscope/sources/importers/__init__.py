@@ -30,6 +30,8 @@ _MODULES: Final = (
     "evaperf_csv",
     "eva_events",
     "msa_statistics",
+    "ontap_rest",
+    "eseries_statistics",
     "fio_json",
     "fio_text",
     "fio_terse",

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Final
 
 from storscope.domain.recorder import Recorder
@@ -33,11 +34,15 @@ class Document:
 
 def documents_of(evidence: Evidence, recorder: Recorder, expected: str, hint: str) -> list[Document]:
     """Every whole document, each once. Raises MalformedInput when there is none."""
+    return list(each_document(evidence, recorder, expected, hint))
+
+
+def each_document(evidence: Evidence, recorder: Recorder, expected: str, hint: str) -> Iterator[Document]:
+    """The same one by one, so that only the text is held. Raises MalformedInput after the last when there was none."""
     text = evidence.text()
-    found: list[Document] = []
-    seen: set[str] = set()
+    seen: set[bytes] = set()
     name, position = evidence.name, 0
-    damaged = 0
+    found = damaged = 0
     error: ValueError | RecursionError | None = None
     while match := _START.search(text, position):
         if names := _NAME.findall(text, position, match.end()):
@@ -54,18 +59,20 @@ def documents_of(evidence: Evidence, recorder: Recorder, expected: str, hint: st
             if damaged > _MOST_DAMAGED:
                 break
             continue
-        if (said := text[start:position]) in seen:
+        letters = blake2b(text[start:position].encode("utf-8", "surrogatepass")).digest()
+        if letters in seen:
             recorder.omit("documents that repeat an earlier one to the letter")
             continue
-        seen.add(said)
-        found += [Document(one, name) for one in _objects(value)]
+        seen.add(letters)
+        for one in _objects(value):
+            found += 1
+            yield Document(one, name)
     if damaged > _MOST_DAMAGED:
         raise broken(evidence, f"{expected}, with few documents that are cut", f"over {_MOST_DAMAGED:,}", hint=hint)
     if not found:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         said = error.msg if isinstance(error, json.JSONDecodeError) else str(error or "no document")
         raise broken(evidence, expected, said, line=line, hint=hint)
-    return found
 
 
 def _objects(value: object) -> Iterator[dict[str, Any]]:
