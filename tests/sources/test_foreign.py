@@ -43,7 +43,7 @@ PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
         (b"<Profile>\n  <TimeSpans>\n    <TimeSpan>\n", "a profile of DiskSpd", "-Rxml"),
         (b"Vdbench summary report, created 13:52:54 Apr 11 2019\n", "Vdbench", "--as vdbench"),
         (b"# HELP ceph_osd_op The number of I/Os\n# TYPE ceph_osd_op counter\n", "Prometheus", "counter_table"),
-        (b".1.3.6.1.4.1.2021.13.15.1.1.1.1 = INTEGER: 1\n", "a walk of SNMP", "counter_table"),
+        (b".1.3.6.1.2.1.25.2.3.1.1.1 = INTEGER: 1\n", "a walk of SNMP", "formats snmp_diskio"),
         (b" CPU    NFS   CIFS   HTTP   Total     Net   kB/s    Disk   kB/s\n", "NetApp", "counter_table"),
         (b"Workload            ID    Latency    Network    Cluster       Data\n--------------- ------ ----------\n",
          "NetApp", "counter_table"),

@@ -104,7 +104,9 @@ _LINES: Final = tuple(
             "a live CSV of elbencho", "Import the result of its phases: elbencho --csvfile FILE"
         )),
         (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics of no node_exporter", _OVER_TIME)),
-        (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign("a walk of SNMP", _OVER_TIME)),
+        (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign(
+            "a walk of SNMP without diskIO", "Walk the disks again and again (see: storscope formats snmp_diskio)."
+        )),
         (r"^[ \t]*CPU[ \t]+(?:NFS|FTP)[ \t]+CIFS\b|\"observedTimeInMS\"", _NETAPP),
         (r"^(?:Workload[ \t]+ID|Policy Group)[ \t]+(?:Latency|IOPS|CPU)\b", _NETAPP),
         (r"\"href\"\s*:\s*\"/api/(?:storage/|cluster/counter/)", _Foreign(
