@@ -96,7 +96,8 @@ def test_luns_stand_for_their_volume_and_nodes_tell_their_processors(tmp_path: P
             record("/vol/v1/l1", "storage/luns", **raw(second, reads)),
             record("v1", **raw(second, reads)),
             record("v2", **raw(second, 2 * reads)),
-            record("a1", "storage/aggregates", **raw(second, reads)) | {"svm": None, "node": {"name": "n1"}},
+            record("a1", "storage/aggregates", **raw(second, reads))
+            | {"svm": None, "node": {"name": "n1"}, "block_storage": {"primary": {"disk_class": "solid_state"}}},
             record("n1", "cluster/nodes", timestamp=raw(second, 0)["timestamp"], processor_utilization_raw=25 * second,
                    processor_utilization_base=100 * second) | {"svm": None},
             record("q", "storage/qtrees", **raw(second, reads)),
@@ -109,6 +110,7 @@ def test_luns_stand_for_their_volume_and_nodes_tell_their_processors(tmp_path: P
     assert found["controller", "n1"]["cpu_busy_ratio"] == 0.25
     assert ("vdisk", "s:/vol/v1/l1", "lives_on", "vdisk", "s:v1") in tables.links()
     assert ("disk_group", "a1", "owned_by", "controller", "n1") in tables.links()
+    assert [(row["entity"], row["name"], row["value"]) for row in tables.rows("facts")] == [("a1", "media", "ssd")]
     assert tables.notes.omitted["intervals of volumes whose LUNs were polled, too"] == 1
 
 

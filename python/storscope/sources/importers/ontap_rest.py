@@ -5,7 +5,7 @@ JSON document a poll, in one file or in a file each; a record's `statistics` hav
 `throughput_raw` (bytes) and `latency_raw` (microseconds over all operations), of reads, writes and others. Captured: an
 answer of volumes (of NetApp Harvest's test data). From the reference, recalled, no answer seen: LUNs, namespaces,
 aggregates, and nodes of /api/cluster/nodes, whose `processor_utilization_raw` over `..._base` is the busy share of
-their processors.
+their processors; `block_storage.primary.disk_class` of an aggregate tells flash from disks.
 
 What happened is the difference of two polls by the array's own clock. A record whose statistics are not "ok" is left
 out: a part of the array did not answer, so that its sums fall, and rise again. A volume is called by its SVM and its
@@ -41,11 +41,14 @@ _PLACES: Final = {
     "storage/aggregates": "disk_group", "cluster/nodes": "controller",
 }  # fmt: skip
 """Which records are read, by the path in their `_links`, and the kind of entity that they are."""
+_MEDIA: Final = {"solid_state": "ssd", "performance": "hdd", "capacity": "hdd"}
+"""Class of an aggregate's drives -> medium."""
 _HREF: Final = re.compile(r"/api/(\w+/\w+)")
 _ON_VOLUME: Final = re.compile(r"/vol/([^/]+)/")
 _CAPTURE: Final = (
-    "while true; do curl -sk -u USER:PASSWORD 'https://CLUSTER/api/storage/volumes?fields=statistics,svm.name,aggregates"
-    "&max_records=10000'; echo; sleep 30; done > ontap.json"
+    "while true; do for what in storage/volumes?fields=statistics,svm.name,aggregates "
+    "storage/aggregates?fields=statistics,node.name,block_storage.primary cluster/nodes?fields=statistics; do "
+    'curl -sk -u USER:PASSWORD "https://CLUSTER/api/$what&max_records=10000"; echo; done; sleep 30; done > ontap.json'
 )
 
 
@@ -62,6 +65,8 @@ class _Reader:
     polls: Polls = field(init=False)
     _below: set[EntityRef] = field(default_factory=set)
     """Volumes on which polled LUNs or namespaces lie."""
+    _media: dict[EntityRef, str] = field(default_factory=dict)
+    """Of what drives aggregates are."""
 
     def __post_init__(self) -> None:
         """The counters that are compared."""
@@ -103,6 +108,10 @@ class _Reader:
         """What the object rests on, and who serves it."""
         if entity.kind != "vdisk":
             self.recorder.link(entity, "member_of", EntityRef(self.system, "array", self.system))
+            drives = _text(_object(_object(record, "block_storage"), "primary"), "disk_class")
+            if (media := _MEDIA.get(drives or "")) is not None and self._media.get(entity) != media:
+                self._media[entity] = media
+                self.recorder.fact(entity, "media", media)
             if (node := _text(_object(record, "node"), "name")) is not None:
                 self.recorder.link(entity, "owned_by", EntityRef(self.system, "controller", node))
         elif (found := _ON_VOLUME.match(str(record["name"]))) is not None:
@@ -171,7 +180,7 @@ IMPORTER = Importer(
         "volumes, LUNs, namespaces, aggregates: read and write ops and bytes per second, read and write latency",
         "nodes: cpu_busy_ratio",
         "other operations (metadata) and their latency as counters",
-        "volume and LUN on what they live",
+        "volume and LUN on what they live, and whether that is flash",
     ),
     not_yet={
         "metric objects": "averages of 15 s of which it is not known whether their time is the start or the end",
