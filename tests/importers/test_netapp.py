@@ -90,18 +90,20 @@ def test_a_volume_lives_on_its_aggregates() -> None:
     assert ("vdisk", "osc:RahulTest", "lives_on", "disk_group", "umeng_aff300_aggr2") in links
 
 
-def test_luns_stand_for_their_volume_and_nodes_tell_their_processors(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_links", [True, False])
+def test_luns_stand_for_their_volume_and_nodes_tell_their_processors(has_links: bool, tmp_path: Path) -> None:
     def poll(second: int, reads: int) -> str:
-        return answer(
+        records = (
             record("/vol/v1/l1", "storage/luns", **raw(second, reads)),
-            record("v1", **raw(second, reads)),
-            record("v2", **raw(second, 2 * reads)),
+            record("v1", **raw(second, reads)) | {"aggregates": []},
+            record("v2", **raw(second, 2 * reads)) | {"aggregates": []},
             record("a1", "storage/aggregates", **raw(second, reads))
             | {"svm": None, "node": {"name": "n1"}, "block_storage": {"primary": {"disk_class": "solid_state"}}},
             record("n1", "cluster/nodes", timestamp=raw(second, 0)["timestamp"], processor_utilization_raw=25 * second,
                    processor_utilization_base=100 * second) | {"svm": None},
             record("q", "storage/qtrees", **raw(second, reads)),
         )  # fmt: skip
+        return answer(*(one if has_links else one | {"_links": None} for one in records))
 
     tables = read_text(ONTAP, poll(10, 100) + poll(20, 200), tmp_path)
     found = {(row["kind"], row["entity"]): row for row in tables.rows("observations")}

@@ -95,6 +95,8 @@ class _Reader:
             kind = _PLACES.get(place[1])
         elif svm is not None and ("aggregates" in record or _ON_VOLUME.match(name or "")):
             kind = "vdisk"
+        elif "block_storage" in record:
+            kind = "disk_group"
         else:
             kind = "controller" if "processor_utilization_raw" in statistics else None
         if kind is None or name is None:
