@@ -9,7 +9,8 @@ import pytest
 
 from storscope.sources.importer import ImportOptions
 from storscope.store import Store
-from storscope.workbench.importing import ImportSummary, import_paths
+from storscope.workbench.import_summary import ImportSummary
+from storscope.workbench.importing import import_paths
 
 _EXAMPLE = Path(__file__).parents[1] / "examples" / "noisy_neighbour"
 _FILES = [_EXAMPLE / "iostat.txt", _EXAMPLE / "diskstats.txt"]

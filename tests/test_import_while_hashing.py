@@ -10,7 +10,8 @@ import pytest
 from benches import _esxtop_like
 
 from storscope.store import Store
-from storscope.workbench import importing
+from storscope.workbench import importing_one
+from storscope.workbench.importing import import_paths
 
 
 @pytest.fixture
@@ -22,23 +23,23 @@ def wide(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["hash first", "hash last"])
 def hash_meanwhile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "_HASHED_MEANWHILE_BYTES", 0)
-    at_once = importing._sha256
+    monkeypatch.setattr(importing_one, "_HASHED_MEANWHILE_BYTES", 0)
+    at_once = importing_one.sha256_of
 
     def late(path: Path) -> str:
         time.sleep(0.3)
         return at_once(path)
 
     if request.param == "hash last":
-        monkeypatch.setattr(importing, "_sha256", late)
+        monkeypatch.setattr(importing_one, "sha256_of", late)
 
 
 @pytest.mark.usefixtures("hash_meanwhile")
 def test_a_file_is_published_under_its_hash_and_known_the_second_time(tmp_path: Path, wide: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
-    first = importing.import_paths(store, [wide])
+    first = import_paths(store, [wide])
     assert [item.capture for item in first.imported] == [hashlib.sha256(wide.read_bytes()).hexdigest()[:16]]
-    second = importing.import_paths(store, [wide])
+    second = import_paths(store, [wide])
     assert not second.imported
     assert [item.capture for item in second.known] == first.captures
     assert len(store.captures()) == 1
@@ -50,5 +51,5 @@ def test_a_file_is_published_under_its_hash_and_known_the_second_time(tmp_path: 
 def test_a_file_that_breaks_off_leaves_nothing(tmp_path: Path, wide: Path) -> None:
     wide.write_bytes(wide.read_bytes()[:1000])
     store = Store.open(tmp_path / "store", create=True)
-    assert importing.import_paths(store, [wide]).failures
+    assert import_paths(store, [wide]).failures
     assert [path.name for path in store.path.iterdir()] == ["storscope-store.json"]

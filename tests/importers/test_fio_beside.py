@@ -17,7 +17,8 @@ from storscope.sources.importers._fio_beside import Log, Namer, logs_named_by, p
 from storscope.sources.importers._fio_log_rows import log_name
 from storscope.store import Store
 from storscope.workbench import parts
-from storscope.workbench.importing import ImportSummary, import_paths
+from storscope.workbench.import_summary import ImportSummary
+from storscope.workbench.importing import import_paths
 
 HERE = Path(__file__).parent / "fio_log"
 DONE = """SELECT run, sum(duration_ns) / 1e9 AS seconds, count(*) AS intervals,

@@ -15,7 +15,7 @@ from storscope.cli.store_for_reading import store_for_reading
 if TYPE_CHECKING:
     from storscope.store import Store
     from storscope.workbench.brought import Reading
-    from storscope.workbench.importing import ImportSummary
+    from storscope.workbench.import_summary import ImportSummary
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import click
 
 from storscope.cli.text_table import harmless, harmless_lines
 from storscope.domain.units import format_count
-from storscope.workbench.importing import Imported, ImportSummary, Skipped
+from storscope.workbench.import_summary import Imported, ImportSummary, Skipped
 
 _ROWS_WORTH_NAMING = ("observations", "series", "histograms", "events", "facts", "runs")
 

@@ -15,7 +15,8 @@ from storscope.domain.errors import InputError
 from storscope.sources.expand import Progress
 from storscope.sources.importer import ImportOptions
 from storscope.store import Store
-from storscope.workbench.importing import ImportSummary, import_paths
+from storscope.workbench.import_summary import ImportSummary
+from storscope.workbench.importing import import_paths
 from storscope.workbench.temporary_stores import folder_for_stores, named_for
 
 

@@ -28,7 +28,7 @@ from storscope.workbench.evidence_arguments import (
     taken_reading,
     taken_share,
 )
-from storscope.workbench.importing import ImportSummary
+from storscope.workbench.import_summary import ImportSummary
 from storscope.workbench.opened_evidence import explained, few, forgotten, run_words
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_store import store_simulation

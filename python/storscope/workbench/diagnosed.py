@@ -13,7 +13,7 @@ from storscope.domain.comparison import Comparison, Outcome
 from storscope.domain.comparison_json import comparison_to_json
 from storscope.domain.verdict import Verdict
 from storscope.domain.verdict_json import verdict_to_json
-from storscope.workbench.importing import ImportSummary, Skipped
+from storscope.workbench.import_summary import ImportSummary, Skipped
 
 
 @dataclass(frozen=True, repr=False)

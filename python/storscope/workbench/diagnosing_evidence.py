@@ -23,7 +23,7 @@ from storscope.workbench.evidence_arguments import (
     taken_reading,
     taken_text,
 )
-from storscope.workbench.importing import ImportSummary
+from storscope.workbench.import_summary import ImportSummary
 from storscope.workbench.judged_beside import with_beside, with_first
 from storscope.workbench.opened_evidence import explained, opened_evidence
 from storscope.workbench.simulated import Simulated

@@ -15,7 +15,7 @@ from storscope.sources.importer import ImportOptions, start_in
 from storscope.store.whole_file import check_place
 from storscope.workbench.arguments import Duration, found_words, real, taken_duration_ns, whole
 from storscope.workbench.brought import Reading
-from storscope.workbench.importing import ImportSummary
+from storscope.workbench.import_summary import ImportSummary
 from storscope.workbench.simulated import Simulated
 
 When = str | int | dt.datetime

@@ -15,7 +15,7 @@ from storscope.store import Store
 from storscope.workbench.brought import Reading, bring, store_of
 from storscope.workbench.completing import completed
 from storscope.workbench.evidence_arguments import refuse_reading
-from storscope.workbench.importing import ImportSummary
+from storscope.workbench.import_summary import ImportSummary
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_store import store_simulation
 from storscope.workbench.temporary_stores import folder_for_stores, named_for
