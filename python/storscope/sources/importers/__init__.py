@@ -24,6 +24,7 @@ _MODULES: Final = (
     "sar_text",
     "diskstats",
     "node_exporter",
+    "prometheus_json",
     "snmp_diskio",
     "nmon",
     "multipath_ll",
