@@ -34,6 +34,8 @@ _CAPTURE: Final = (
 )
 _HINT: Final = f"Ask for the counters themselves: {_CAPTURE}"
 _MS_END: Final = 2.0**53
+_AT_ONCE: Final = 65_536
+"""Samples that are Python's own numbers at a time."""
 
 
 def _recognise(head: Head) -> float:
@@ -55,6 +57,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
             numbers.append(np.full(len(points), known.setdefault(named, len(known))))
             times.append(np.array([time for time, _ in points], dtype=np.int64))
             values.append(np.array([value for _, value in points], dtype=np.float64))
+        del document  # of many times the size of its text
     labels = [dict(named) for named in known]
     if not any("__name__" in named for named in labels):
         found = "results without a name, which a function as rate() takes" if labels else "no result"
@@ -81,7 +84,9 @@ def _by_time(numbers: IntArray, times: IntArray, values: FloatArray) -> Iterator
     order = np.lexsort((numbers, times))
     is_again = (np.diff(numbers[order]) == 0) & (np.diff(times[order]) == 0)
     order = order[np.concatenate(([True], ~is_again))[: len(order)]]
-    yield from zip(numbers[order].tolist(), times[order].tolist(), values[order].tolist(), strict=True)
+    for start in range(0, len(order), _AT_ONCE):
+        some = order[start : start + _AT_ONCE]
+        yield from zip(numbers[some].tolist(), times[some].tolist(), values[some].tolist(), strict=True)
 
 
 def _series(answer: Mapping[str, Any], evidence: Evidence, recorder: Recorder) -> Iterator[tuple[_Labels, _Points]]:
