@@ -46,8 +46,8 @@ _MEDIA: Final = {"solid_state": "ssd", "performance": "hdd", "capacity": "hdd"}
 _HREF: Final = re.compile(r"/api/(\w+/\w+)")
 _ON_VOLUME: Final = re.compile(r"/vol/([^/]+)/")
 _CAPTURE: Final = (
-    "while true; do for what in storage/volumes?fields=statistics,svm.name,aggregates "
-    "storage/aggregates?fields=statistics,node.name,block_storage.primary cluster/nodes?fields=statistics; do "
+    "while true; do for what in 'storage/volumes?fields=statistics,svm.name,aggregates' "
+    "'storage/aggregates?fields=statistics,node.name,block_storage.primary' 'cluster/nodes?fields=statistics'; do "
     'curl -sk -u USER:PASSWORD "https://CLUSTER/api/$what&max_records=10000"; echo; done; sleep 30; done > ontap.json'
 )
 
