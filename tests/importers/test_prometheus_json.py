@@ -13,7 +13,7 @@ from storscope.cli.main import run
 from storscope.domain import diskstats
 from storscope.domain.errors import MalformedInput
 from storscope.domain.units import NS_PER_S, ns_from_datetime
-from storscope.sources.evidence import Evidence
+from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importers import recognise
 from storscope.sources.importers.prometheus_json import IMPORTER
 from tests.support.golden import check_golden
@@ -111,10 +111,11 @@ def test_answers_one_after_the_other_are_one_history(tmp_path: Path) -> None:
         (answer({"metric": {"device": "sda"}, "values": [[1795000000, "3.5"]]}), "without a name"),
         (answer(), "no result"),
         (answer({"metric": {"__name__": "node_load1", "device": "x"}, "values": [[1795000000, "1"]]}), "other metrics"),
-        ('{"status":"error","errorType":"bad_data","error":"parse error","resultType":"","device":""}', "parse error"),
+        ('{"status":"error","errorType":"bad_data","error":"parse error"}', "parse error"),
     ],
 )  # fmt: skip
 def test_what_has_no_counters_is_refused_with_what_to_ask(text: str, words: str, tmp_path: Path) -> None:
+    assert recognise(Head("answer", text.encode(), "utf-8")) is IMPORTER
     with pytest.raises(MalformedInput, match=words) as error:
         read_text(IMPORTER, text, tmp_path)
     assert "node_disk_.*" in error.value.message()

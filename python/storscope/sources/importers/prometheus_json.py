@@ -39,8 +39,9 @@ _AT_ONCE: Final = 65_536
 
 
 def _recognise(head: Head) -> float:
-    is_answer = head.text.lstrip()[:1] == "{" and '"resultType"' in head.text
-    return 0.96 if is_answer and ('"node_disk_' in head.text or '"device"' in head.text) else 0.0
+    if head.text.lstrip()[:1] != "{" or not any(mark in head.text for mark in ('"resultType"', '"errorType"')):
+        return 0.0
+    return 0.96 if '"node_disk_' in head.text else 0.7  # an answer about something else, which is said
 
 
 _Labels = frozenset[tuple[str, str]]
