@@ -14,7 +14,7 @@ use storscope_types::Nanos;
 use storscope_types::design::ArrayDesign;
 
 use crate::load::finished_form;
-use crate::simulate::{Ended, SimulationRun, parsed};
+use crate::simulate::{Ended, SimulationRun, check_length, parsed};
 
 /// at, think, offset as u64, then length, target, stream and whether it writes as u32; little-endian.
 const RECORD_BYTES: usize = 40;
@@ -79,6 +79,18 @@ fn streams_of(bytes: &[u8], options: &Options) -> PyResult<Vec<sim::TraceStream>
     Ok(streams)
 }
 
+/// When the last request of all is due, or after so much thinking is sent at the earliest.
+fn last_due(streams: &[sim::TraceStream]) -> Nanos {
+    let due = |stream: &sim::TraceStream| match stream.pace {
+        sim::Pace::Open => stream.records.iter().map(|record| record.at.0).max().unwrap_or(0),
+        sim::Pace::Closed { outstanding } => {
+            let thinking = stream.records.iter().fold(0_u64, |sum, record| sum.saturating_add(record.think.0));
+            thinking / u64::from(outstanding)
+        }
+    };
+    Nanos(streams.iter().map(due).max().unwrap_or(0))
+}
+
 struct Follower<'run> {
     following: load::Following,
     end: Nanos,
@@ -127,6 +139,7 @@ fn run(
     let clock = VirtualClock::default();
     let mut array = sim::Array::new(design, clock, &settings).map_err(|error| ("design", error.to_string()))?;
     let end = options.duration_ns.map_or(Nanos::NEVER, Nanos);
+    check_length(last_due(streams).min(end), &array)?;
     let following = load::Following::new(Nanos(options.interval_ns), end);
     let mut follower = Follower { following, end, stop, intervals };
     let totals = sim::replay(&mut array, streams, &mut follower).map_err(|error| ("device", error.to_string()))?;

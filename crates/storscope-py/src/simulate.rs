@@ -190,9 +190,15 @@ pub(crate) fn parsed<'de, T: Deserialize<'de>>(text: &'de str, kind: &'static st
     serde_json::from_str(text).map_err(|error| RunError::new_err((kind, error.to_string())))
 }
 
+/// Refuses what is longer than the array's event list can tell: later events would never come, nor the run's end.
+pub(crate) fn check_length(wanted: Nanos, array: &sim::Array) -> Result<(), Failure> {
+    let longest = array.longest();
+    if wanted > longest { Err(("too_long", format!("{} {}", longest.0, wanted.0))) } else { Ok(()) }
+}
+
 fn run(
     design: &ArrayDesign,
-    plan: load::Plan,
+    mut plan: load::Plan,
     options: &Options,
     stop: &AtomicBool,
     intervals: &SyncSender<Vec<u8>>,
@@ -206,6 +212,10 @@ fn run(
         mark: Nanos(options.mark_ns),
     };
     let array = sim::Array::new(design, clock.clone(), &settings).map_err(|error| ("design", error.to_string()))?;
+    if options.max_ios.or(plan.max_ios_per_worker).is_some() {
+        plan.duration = plan.duration.map(|duration| duration.min(array.longest()));
+    }
+    check_length(plan.duration.unwrap_or_default(), &array)?;
     let marked: Vec<Nanos> = options.marked_ns.iter().copied().map(Nanos).collect();
     let array = array.marked_at(&marked);
     let lifetimes: Vec<load::Lifetime> = options.lifetimes_ns.iter().map(lifetime).collect();

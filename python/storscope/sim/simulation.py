@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from storscope import _core
 from storscope.domain.errors import ConfigError, StorscopeError, UsageError
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_span
 from storscope.domain.workload import Workload
 from storscope.sim.design import Design
 from storscope.sim.load_changes import load_changes_ns
@@ -166,6 +166,9 @@ def _core_errors(design: Design) -> Iterator[None]:
         yield
     except _core.RunError as error:
         kind, message = error.args
+        if kind == "too_long":
+            longest, wanted = (format_span(int(word)) for word in message.split())
+            raise UsageError(f"at most {longest} of simulated time with so many drives and links", wanted) from None
         if kind in _DEFECTS:
             hint = "This is a defect of storscope; please report it with the design and the workload."
             raise StorscopeError("a simulator whose books balance", message, hint=hint) from None

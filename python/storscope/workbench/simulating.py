@@ -56,6 +56,8 @@ _MOST_DRIVE_SLICES, _LEAST_SLICES = 2**21, 256
 _PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
 """A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be; with no more than what a
 second simulates, since nobody can watch it or end it."""
+_PILOT_INTERVAL_NS = 86_400 * NS_PER_S
+"""Nobody looks at its intervals; with shorter ones those between two I/Os would take longer than the I/Os."""
 _LETS_MORE_THROUGH = frozenset({"load", "few_drives", "no_time", "unknown"})
 """What bounds a run that more in flight at a time might get more done of."""
 _HARDLY_ANY = 0.05
@@ -213,7 +215,7 @@ def _few(ios: int) -> int:
 
 def _pilot_ns(plan: SimulationPlan) -> int:
     """How long it takes."""
-    run = SimulationRun(replace(plan, interval_ns=NS_PER_S, slices=2), 0)
+    run = SimulationRun(replace(plan, interval_ns=_PILOT_INTERVAL_NS, slices=2), 0)
     for _ in run.intervals():
         pass
     return int(run.finish()["array"]["duration_ns"])

@@ -18,7 +18,7 @@ from storscope.bench.settling import LEAST_SAMPLES, LevelChange, level_change
 from storscope.domain.units import format_count, format_duration, format_instant
 from storscope.domain.workload import Workload
 from storscope.sim.happenings import Happening
-from storscope.sim.load_changes import steps_end_ns
+from storscope.sim.load_changes import load_end_ns, steps_end_ns
 from storscope.sim.phases import Phase, first_change_ns
 from storscope.sim.replay import TracePlan
 from storscope.sim.schedule import Lifetime
@@ -173,7 +173,9 @@ def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
     asked = "" if plan.duration_ns is None else f"{format_instant(plan.duration_ns)} were asked for"
     if plan.ios is not None:
         asked = f"{format_count(made)} of the {format_count(plan.ios)} I/Os that were asked for were made"
-    return f"It ran for {format_instant(end_ns)}, until its streams had ended: {asked}."
+    is_endless = load_end_ns(plan.workload, plan.design.lifetimes) is None
+    why = "which is as long as it can be simulated" if is_endless else "until its streams had ended"
+    return f"It ran for {format_instant(end_ns)}, {why}: {asked}."
 
 
 def _who_asked(plan: SimulationPlan, duration_ns: int) -> str:

@@ -153,6 +153,12 @@ impl Array {
         self.now
     }
 
+    /// How long a run may be: so much of what the event list can tell that what is under way at its end is done, too.
+    #[must_use]
+    pub fn longest(&self) -> Nanos {
+        Nanos(self.tree.horizon().min(self.late_tree.horizon()).0 / 8 * 7)
+    }
+
     /// Jobs of any kind that are under way.
     #[must_use]
     pub fn jobs_in_flight(&self) -> usize {
