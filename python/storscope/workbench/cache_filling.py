@@ -122,9 +122,10 @@ def doubts_of_reads(
 def _flash_filling(flash: Mapping[str, int], before_bytes: int) -> _Filling | None:
     """The state of a host's flash that is worth a doubt: large beside what it stands before, or of use already.
 
-    Of one that a schedule took away nothing is left to fill.
+    Of one that a schedule took away nothing is left to fill; one of which other hosts have written as much anew as it
+    holds is as full as they let it become.
     """
-    if flash.get("is_lost"):
+    if flash.get("is_lost") or flash.get("outdated_blocks", 0) > flash["used_blocks"]:
         return None
     state = _Filling(flash["used_blocks"], flash["blocks"], flash["reads"], flash["hits"])
     is_idle = state.is_small(flash["block_bytes"], before_bytes) and 1.0 - state.missed < _LEAST_HIT

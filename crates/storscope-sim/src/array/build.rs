@@ -332,8 +332,18 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
                 ],
                 rates: [0, 1].map(|direction| one_way(rates[direction], rates_of_volumes[volume][direction])),
                 flash,
+                flash_elsewhere: Vec::new(),
             });
         }
+    }
+    let flash: Vec<(u16, u16)> = targets
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| Some((index_of(at), one.flash.as_ref().map(|_| one.volume)?)))
+        .collect();
+    for (at, target) in targets.iter_mut().enumerate() {
+        let is_elsewhere = |&&(other, volume): &&(u16, u16)| volume == target.volume && usize::from(other) != at;
+        target.flash_elsewhere = flash.iter().filter(is_elsewhere).map(|&(other, _)| other).collect();
     }
     Ok(targets)
 }

@@ -3,6 +3,9 @@
 //! A read is answered from flash when all it asks for is there. Other reads go to the array and fill the flash afterwards,
 //! which keeps it busy but nobody waiting except the reads behind. Writes go through, and to the flash as well.
 //!
+//! What another host writes is not valid any more, from its answer on: a cache of a shared volume has to be told, or it
+//! would answer with old data. The message takes no time here.
+//!
 //! Requests are served side by side as far as the flash does, and then share one path for their bytes.
 //!
 //! What a host loses with its flash is only in the way of reads: writes went through. Until it is back, all of them go to the
@@ -41,6 +44,8 @@ pub struct Flash {
     pub reads: u64,
     /// See `reads`.
     pub hits: u64,
+    /// Blocks that others have written anew.
+    outdated: u64,
 }
 
 impl Flash {
@@ -56,6 +61,7 @@ impl Flash {
             is_lost: false,
             reads: 0,
             hits: 0,
+            outdated: 0,
         }
     }
 
@@ -67,6 +73,7 @@ impl Flash {
             hits: self.hits,
             used_blocks: self.directory.used() as u64,
             blocks: self.directory.room() as u64,
+            outdated_blocks: self.outdated,
             block_bytes: self.directory.page_bytes(),
             is_lost: self.is_lost,
         }
@@ -120,6 +127,20 @@ impl Flash {
         kept
     }
 
+    /// What another host has written is no longer as it is here.
+    fn outdate(&mut self, offset: u64, length: u64) {
+        for page in self.directory.pages_of(offset, length) {
+            let Some(place) = self.directory.find(page) else { continue };
+            let old = self.directory.units(page, offset, length);
+            self.directory.page_mut(place).valid &= !old;
+            if self.directory.page(place).valid == 0 {
+                self.directory.unlink(place);
+                self.directory.forget(place);
+                self.outdated += 1;
+            }
+        }
+    }
+
     fn new_block(&mut self, page: u64) -> Option<u32> {
         let place = self.directory.add(page, State::Clean)?;
         self.directory.push_clean(place);
@@ -167,6 +188,22 @@ impl Array {
         if !is_so {
             let flash = self.targets.iter_mut().filter(of_host).filter_map(|target| target.flash.as_mut());
             flash.for_each(|flash| flash.lose(lost));
+        }
+    }
+
+    /// What a host wrote is no longer valid in the flash of others.
+    pub(super) fn outdate_flash_elsewhere(&mut self, place: u32) {
+        let job = &self.jobs[place];
+        if !job.write {
+            return;
+        }
+        let index = usize::from(job.account);
+        let offset = job.offset - self.volumes[usize::from(self.targets[index].volume)].start;
+        for at in 0..self.targets[index].flash_elsewhere.len() {
+            let other = usize::from(self.targets[index].flash_elsewhere[at]);
+            if let Some(flash) = &mut self.targets[other].flash {
+                flash.outdate(offset, u64::from(job.length));
+            }
         }
     }
 

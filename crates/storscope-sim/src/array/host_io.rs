@@ -117,6 +117,9 @@ impl Array {
         if moved_data && self.targets[index].flash.is_some() {
             self.fill_flash(place);
         }
+        if moved_data && !self.targets[index].flash_elsewhere.is_empty() {
+            self.outdate_flash_elsewhere(place);
+        }
         self.jobs.remove(place);
         if admitted {
             self.leave_limits(place);

@@ -124,6 +124,8 @@ pub struct FlashReport {
     pub used_blocks: u64,
     /// Most of them.
     pub blocks: u64,
+    /// Blocks of which nothing was valid any more since another host had written them, since the beginning of the run.
+    pub outdated_blocks: u64,
     /// Bytes of a block.
     pub block_bytes: u64,
     /// Whether the host has lost it, at the end.

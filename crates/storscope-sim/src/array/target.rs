@@ -61,4 +61,6 @@ pub struct Target {
     pub(super) rates: [[u16; RATES]; 2],
     /// The host's flash in front of it.
     pub(super) flash: Option<Box<Flash>>,
+    /// Targets of other hosts that have flash in front of the same volume.
+    pub(super) flash_elsewhere: Vec<u16>,
 }

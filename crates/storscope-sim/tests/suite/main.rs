@@ -33,6 +33,7 @@ mod paths;
 mod queueing_theory;
 mod rate_limits;
 mod rebuild_rates;
+mod shared_flash;
 mod takeover;
 mod trace_parsing;
 mod traces;
