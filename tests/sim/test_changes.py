@@ -107,7 +107,27 @@ def test_a_rebuild_that_a_run_ends_in_is_told_with_how_long_it_takes_in_all() ->
     (task,) = simulated.array["background"]
     assert whole_ns(task, 60 * NS_PER_S) == pytest.approx(2**31 / 10e6 * NS_PER_S, rel=0.01)
     (words,) = simulated.unfinished
-    assert re.fullmatch(r"rebuild of g: 23 % done, 47\d MiB; at this rate all of it takes about 4 min", words), words
+    assert re.fullmatch(r"rebuild of g/0: 23 % done, 47\d MiB; at this rate all of it takes about 4 min", words), words
+
+
+def test_a_rebuild_of_which_one_step_was_begun_is_not_told_to_be_faster_than_its_rate() -> None:
+    """The step counts as done from its beginning: 2 GiB at 10 kB/s were told to take a day, which is 2.5 of them."""
+    seldom = _DESIGN.replace("share = 0.05", 'rate = "10 kB/s"')
+    (words,) = _simulated(_fails("1s", 0), seldom, duration="40s").unfinished
+    assert words.endswith(f"at this rate all of it takes about {format_span(2**31 / 10e3 * NS_PER_S)}"), words
+
+
+def test_drives_that_wait_for_the_rebuild_of_another_are_told() -> None:
+    """Nothing said at the run's end that two more pairs lack a drive."""
+    six = _DESIGN.replace("count = 4", "count = 6").replace("spares = 1", "spares = 3")
+    slowly = six.replace("share = 0.05", 'share = 0.05\nrate = "5 MB/s"')
+    schedule = _fails("1s", 2) + _fails("2s", 0) + _fails("3s", 5)
+    (words,) = _simulated(schedule, slowly, duration="10s").unfinished
+    assert re.fullmatch(r"rebuild of g/2: .* takes about 2\d s; g/0, g/5 wait for it", words), words
+    (words,) = _simulated(schedule, slowly, duration="30s").unfinished
+    assert re.fullmatch(r"rebuild of g/0: .* takes about 2\d s; g/5 waits for it", words), words
+    (words,) = _simulated(schedule, slowly, duration="55s").unfinished
+    assert re.fullmatch(r"rebuild of g/5: .* takes about 2\d s", words), words
 
 
 def test_a_drive_that_fails_is_told_with_its_rebuild_and_the_figures_of_each_phase() -> None:
