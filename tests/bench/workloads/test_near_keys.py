@@ -115,3 +115,20 @@ def test_a_stream_without_a_load_is_told_both_and_one_with_two_how_to_bound_what
     without = _asked().replace("outstanding = 8\n", "")
     assert _hint(without).startswith("outstanding = 8 keeps 8 I/Os in flight; rate_per_s = 200 has 200 arrive")
     assert "bounded by max_outstanding" in _hint(_asked(stream="rate_per_s = 200"))
+
+
+@pytest.mark.parametrize(
+    ("above", "hint"),
+    [
+        ('name = "n"\n', "In a file with [[workload]] tables, 'name' stands in each of these."),
+        ('verification = "none"\n', "In a file with [[workload]] tables, 'verification' stands in each of these."),
+        ("[data]\n", "In a file with [[workload]] tables, each has its own, under a line [workload.data]."),
+        (
+            "[[stream]]\noutstanding = 1\n",
+            "In a file with [[workload]] tables, streams stand below theirs, under lines [[workload.stream]].",
+        ),
+    ],
+)
+def test_what_each_of_several_workloads_has_is_not_sent_to_a_stream(above: str, hint: str) -> None:
+    """Of a name above them it was said that it stands in a [[stream]], which the file has none of."""
+    assert _hint(above + _ONE_OF_MANY) == hint

@@ -60,6 +60,9 @@ class _Reader:
     def read(self, content: Mapping[str, Any]) -> Definition:
         if "workload" not in content:
             return Definition("toml", (self.workload(content, ()),))
+        for key in content:
+            if key in _WORKLOAD and key not in _FILE:
+                self.fail((key,), "a key that storscope knows", repr(key), _in_workloads(key))
         top = self.table(content, (), _FILE)
         items = self.items(top["workload"], ("workload",))
         if not items:
@@ -187,6 +190,15 @@ class _Reader:
 
     def sweep(self, value: Any) -> Sweep:
         return Sweep(**_renamed(self.table(value, ("sweep",), _SWEEP)))
+
+
+def _in_workloads(key: str) -> str:
+    """Where a key of a workload stands in a file with [[workload]] tables."""
+    if key == "stream":
+        return "In a file with [[workload]] tables, streams stand below theirs, under lines [[workload.stream]]."
+    if key == "data":
+        return "In a file with [[workload]] tables, each has its own, under a line [workload.data]."
+    return f"In a file with [[workload]] tables, {key!r} stands in each of these."
 
 
 def _load_hint(given: Sequence[str]) -> str:
