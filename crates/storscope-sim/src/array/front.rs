@@ -138,14 +138,27 @@ impl Array {
         self.spend_each(place, [(Part::ControllerQueue, wait), (Part::ControllerService, service)]);
     }
 
-    /// A job crosses a link, then comes the stage.
+    /// A job crosses a link, then comes the stage. Without data it is a command, which goes between the frames of data.
     #[inline]
     pub(super) fn cross(&mut self, place: u32, link: Link, bytes: u64, part: Part, next: Stage) {
         self.jobs[place].stage = next;
+        if bytes == 0 {
+            return self.command(place, link, part);
+        }
         let transfer = link.transfer.of(bytes);
         let latency = self.stations[usize::from(link.station)].latency();
         let wait = self.visit(place, link.station, transfer);
         self.spend(place, part, wait + transfer + latency);
+    }
+
+    #[inline]
+    fn command(&mut self, place: u32, link: Link, part: Part) {
+        let index = usize::from(link.station);
+        let departure = self.stations[index].get_across(self.now, place);
+        if departure.is_next {
+            self.late_tree.set(index, self.stations[index].next_event());
+        }
+        self.spend(place, part, self.stations[index].latency());
     }
 
     /// A job, or none, goes to a station. Returns for how long it will wait there.

@@ -91,6 +91,17 @@ impl Station {
         self.admit(now, job, service, service + self.latency)
     }
 
+    /// A job comes that needs no server: it waits for nobody, and only gets across.
+    pub fn get_across(&mut self, now: Nanos, job: u32) -> Departure {
+        let leave = now + self.latency;
+        self.count(now);
+        self.arrived += 1;
+        self.residence += self.latency.0;
+        let is_next = self.enqueue(leave, job);
+        self.most = self.most.max(self.ring.len());
+        Departure { wait: Nanos::ZERO, is_next }
+    }
+
     /// A job comes, keeps a server from others for `service`, but leaves when it is its turn: a gate.
     #[inline]
     pub fn pass(&mut self, now: Nanos, job: u32, service: Nanos) -> Departure {

@@ -22,6 +22,28 @@ fn a_link_adds_its_latency_once_and_the_time_of_the_bytes() {
     assert_eq!(done_at(&design, Io::write(0, 1_000_000)), 20 * MS + 50_000);
 }
 
+/// How long a read takes that comes behind ten writes of as many bytes to another drive.
+fn read_behind_writes(design: &Value) -> u64 {
+    let write = Io::write(0, 1_000_000);
+    let ios: Vec<Io> = std::iter::repeat_n(write, 10).chain([Io::read(MIB, 1_000_000)]).collect();
+    let done = batch(&mut array(design, 1), &ios);
+    done.iter().find(|one| one.token == 10).expect("the read").at.0
+}
+
+#[test]
+fn a_read_does_not_wait_for_the_data_of_writes_which_go_the_other_way() {
+    let mut design = plain();
+    design["links"] = json!({"front_end": {"bandwidth_bytes_per_s": 100e6, "latency_ns": 50_000}});
+    assert_eq!(read_behind_writes(&design), 20 * MS + 50_000);
+    let mut design = two_controllers("b");
+    let proxied = done_at(&design, Io::read(MIB, 1_000_000));
+    for controller in 0..2 {
+        design["controllers"][controller]["servers"] = json!(11);
+    }
+    design["links"]["mirror"] = json!({"bandwidth_bytes_per_s": 1e9, "latency_ns": 20_000, "duplex": true});
+    assert_eq!(read_behind_writes(&design), proxied);
+}
+
 #[test]
 fn a_link_bounds_the_bandwidth_and_several_ports_raise_it() {
     let rate = |ports: u32| {
