@@ -103,7 +103,7 @@ class Distribution:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OverTime:
     """Figures of a subject by interval, in order of time. Times are since its start, a warm-up included."""
 
@@ -137,7 +137,7 @@ class ComparedSubject:
     """None where the source has no intervals."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PairResult:
     """One access specification, or one entity, on both sides."""
 
@@ -217,9 +217,9 @@ class ComparedSide:
     """When its figures begin, after a warm-up, where it is a single measured run that has a name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """The whole answer of `storscope compare`."""
+    """The whole answer of `storscope compare`. Like its pairs it equals only itself."""
 
     before: ComparedSide
     after: ComparedSide

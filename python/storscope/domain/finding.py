@@ -93,6 +93,10 @@ class Finding:
             f"<Finding {self.severity.word} {self.title!r} ({self.rule}, confidence {format_ratio(self.confidence)})>"
         )
 
+    def __hash__(self) -> int:
+        """So that findings can be in sets: lists that it has have no hash."""
+        return hash((self.rule, self.severity, self.title, self.summary, self.start_ns, self.end_ns))
+
 
 @dataclass(frozen=True, slots=True)
 class Healthy:

@@ -67,9 +67,12 @@ LATENCY_RULE: Final = "latency-above-tier"
 """The rule that judges how long I/Os take: what it did not judge is not known to be healthy, whatever else is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verdict:
-    """Findings first by severity then by weight and confidence; healthy conditions; rules without evidence."""
+    """Findings first by severity then by weight and confidence; healthy conditions; rules without evidence.
+
+    It equals no other, as no two are made at the same time; their findings do.
+    """
 
     findings: Sequence[Finding]
     healthy: Sequence[Healthy]

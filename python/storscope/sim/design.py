@@ -52,6 +52,10 @@ class Design:
         counted = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in parts)
         return f"<Design {self.name!r} from {self.where}: {counted}>"
 
+    def __hash__(self) -> int:
+        """So that what was simulated can be kept by design: mappings that it has have no hash."""
+        return hash((self.text, self.where))
+
 
 def read_design(text: str, where: str, schedule: Schedule | None = None) -> Design:
     """A design from its text. Raises ConfigError with line and key."""

@@ -16,7 +16,7 @@ from storscope.domain.verdict_json import verdict_to_json
 from storscope.workbench.import_summary import ImportSummary, Skipped
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Diagnosed(Verdict):
     """What a diagnosis gave. Look at `not_read` first: files that broke off raise nothing while others are read."""
 
@@ -38,7 +38,7 @@ class Diagnosed(Verdict):
         return verdict_to_json(self)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Compared(Comparison):
     """What a comparison gave. `outcome` is of all of it; `pairs` have what differs, row by row."""
 

@@ -41,9 +41,12 @@ _HEADLINE = {IOPS: "", BANDWIDTH: "", MEAN: "mean ", "p99": "p99 "}
 """Figures that stand for a run, and the word before each value."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Simulated:
-    """What a simulation gave. Look at `status` and `doubts` before its figures: nothing is raised for either."""
+    """What a simulation gave. Look at `status` and `doubts` before its figures: nothing is raised for either.
+
+    It equals no other, as no two take the same processor time; tables of the same run with the same `started_ns` do.
+    """
 
     plan: SimulationPlan
     about: About

@@ -21,7 +21,7 @@ _PATIENCE_S = 0.2
 """How soon a request to stop is noticed while nothing ends."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class SimulatedPoint:
     """A point of a sweep and what its simulation gave."""
 
