@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,9 +93,12 @@ class Engine:
 
     def close(self) -> None:
         """Drops what it remembers of the files."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        import duckdb  # noqa: PLC0415
+
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(duckdb.OperationalError):  # a question that did not stop in time ends with the process
+                connection.close()
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         import duckdb  # noqa: PLC0415
@@ -102,17 +106,21 @@ class Engine:
         if self._connection is None:
             self._proofs.prove(self._seen)
             connection = duckdb.connect(":memory:")
-            connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_progress_bar = false")
-            # The store is read through views only: no statement of a user's can reach other files or extensions.
-            allowed = {name for file in self._seen for name in (str(file), _not_a_pattern(file))}
-            connection.execute(f"SET allowed_paths = [{_listed(allowed)}]")
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
-            self._defined.clear()
-            self._check_rows(connection)
+            # The engine, where it hears a signal itself, makes an error of its own of Ctrl-C.
+            heard_meanwhile(lambda: self._prepare(connection), connection.interrupt)
             self._connection = connection
         return self._connection
+
+    def _prepare(self, connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")
+        # The store is read through views only: no statement of a user's can reach other files or extensions.
+        allowed = {name for file in self._seen for name in (str(file), _not_a_pattern(file))}
+        connection.execute(f"SET allowed_paths = [{_listed(allowed)}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        self._defined.clear()
+        self._check_rows(connection)
 
     def _answer(
         self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | list[Any] | None
@@ -210,7 +218,8 @@ def damage_of(file: Path) -> DamagedStore | None:
     try:
         columns = pq.ParquetFile(file).read().column_names
         with duckdb.connect(":memory:") as connection:
-            connection.read_parquet(_not_a_pattern(file), hive_partitioning=False).to_arrow_table()
+            relation = connection.read_parquet(_not_a_pattern(file), hive_partitioning=False)
+            heard_meanwhile(relation.to_arrow_table, connection.interrupt)
     except (OSError, MemoryError, pa.ArrowException, duckdb.Error) as why:
         limit = limit_of(why, file)
         if limit is not None:

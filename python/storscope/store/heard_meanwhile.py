@@ -28,8 +28,12 @@ def heard_meanwhile(work: Callable[[], _Answer], stop: Callable[[], None]) -> _A
     answers: list[_Answer] = []
     errors: list[BaseException] = []
     is_over = threading.Event()  # a join that a signal has ended takes the thread for ended, too
+    turn = threading.Lock()
+    """Whose it is first: the work's, that begins, or the signal's, after which it does not."""
 
     def do() -> None:
+        if not turn.acquire(blocking=False):
+            return
         try:
             answers.append(work())
         except BaseException as error:  # raised where it is waited for
@@ -37,12 +41,13 @@ def heard_meanwhile(work: Callable[[], _Answer], stop: Callable[[], None]) -> _A
         finally:
             is_over.set()
 
-    threading.Thread(target=do, daemon=True).start()
     try:
+        threading.Thread(target=do, daemon=True).start()  # where signals are heard, too
         while not is_over.wait(_PATIENCE_S):
             pass
     except BaseException:
-        _stop(stop, is_over)
+        if not turn.acquire(blocking=False):
+            _stop(stop, is_over)
         raise
     if errors:
         raise errors[0]
