@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from storscope.domain.errors import DamagedStore
 from storscope.store import leftovers
 from storscope.store.published import published
 
@@ -52,6 +54,25 @@ def test_a_replacement_that_begins_or_ends_between_two_looks_is_seen(
 
     monkeypatch.setattr(Path, "glob", missing)
     assert _ids(published(store, lambda seconds: None)) == list(_IDS)
+
+
+def _file(path: Path) -> None:
+    path.write_text("notes", encoding="utf-8")
+
+
+def _link(path: Path) -> None:
+    path.symlink_to("/a/disk/that/is/not/mounted")
+
+
+@pytest.mark.parametrize(("make", "said"), [(_file, "which is none"), (_link, "a link that leads nowhere")])
+def test_what_is_in_the_place_of_a_capture_is_not_to_be_removed_as_one(
+    store: Path, make: Callable[[Path], None], said: str
+) -> None:
+    make(store / "capture=cc")
+    with pytest.raises(DamagedStore) as raised:
+        published(store)
+    assert raised.value.found == f"capture=cc, {said}"
+    assert raised.value.hint == "Move it out of the store, or put back the folder that was there."
 
 
 def test_what_a_crash_left_aside_is_not_waited_for_for_ever(store: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,13 +38,27 @@ def published(store: Path, pause: Callable[[float], object] = time.sleep) -> lis
 
 
 def _check_names(directories: Sequence[Path]) -> None:
-    """Raises DamagedStore for a folder that no storscope named: a copy of a capture would count for twice."""
+    """Raises DamagedStore for a folder that no storscope named, as a copy of a capture would count for twice, and for
+    what is no folder, as `store remove` takes away none but captures."""
     for directory in directories:
+        if found := _instead_of_a_folder(directory):
+            raise DamagedStore(
+                "captures only, each a folder", f"{ascii(directory.name)[1:-1]}, {found}",
+                where=str(directory.parent), hint="Move it out of the store, or put back the folder that was there.",
+            )  # fmt: skip
         if _NAME.fullmatch(directory.name) is None:
             raise DamagedStore(
                 "captures only, named capture= and hexadecimal digits", ascii(directory.name)[1:-1],
                 where=str(directory.parent), hint="Move it out of the store: it may be a copy that somebody made.",
             )  # fmt: skip
+
+
+def _instead_of_a_folder(path: Path) -> str:
+    """Empty where it is one, or gone: it may be a capture that is being replaced right now."""
+    try:
+        return "" if stat.S_ISDIR(path.stat().st_mode) else "which is none"
+    except OSError:
+        return "a link that leads nowhere" if path.is_symlink() else ""
 
 
 def _listed(store: Path) -> list[Path]:
