@@ -35,6 +35,7 @@ _VERBS: Final = {
 }
 
 
+_ELSEWHERE: Final = "Go to another directory, or there again if it was made anew."
 _CLOSED_PIPE: Final = 141
 _INTERRUPTED: Final = 130
 _OBJECTS_BETWEEN_SEARCHES: Final = 100_000
@@ -137,16 +138,36 @@ def run(arguments: list[str]) -> int:
         # click turns a closed pipe into SystemExit(1), which would mean findings; 141 is what a shell makes of SIGPIPE.
         return _CLOSED_PIPE
     except OSError as error:
-        _say_error(f"{error.filename or 'the system'}: {error.strerror or error}")
-        if hint := open_files_hint(error):
-            click.echo(f"  {hint}", err=True)
-        return 2
+        words = f"{error.filename or 'the system'}: {error.strerror or error}"
+        return _failed(words, hint=open_files_hint(error), is_of_the_place=error.filename is None)
     except Exception as error:
-        if _is_ours(error):
-            _say_error(str(error))
-            return 2
+        from storscope.domain.errors import QueryError, StorscopeError
+
+        if isinstance(error, StorscopeError):  # a place is what the engine asks for before any question
+            return _failed(str(error), is_of_the_place=isinstance(error, QueryError))
         raise
     return outcome if isinstance(outcome, int) else 0
+
+
+def _is_without_a_place() -> bool:
+    """Whether the directory that the command was started in was removed: most that is asked for it then fails."""
+    try:
+        os.getcwd()  # noqa: PTH109  that of pathlib is the same
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _failed(words: str, *, is_of_the_place: bool, hint: str = "") -> int:
+    """Says an error, and the code of it. If the place is gone, one that may be of that is told as that."""
+    if _is_without_a_place():
+        hint = f"The directory you are in was removed. {_ELSEWHERE}"
+        if is_of_the_place:
+            words, hint = "the working directory: expected one that is there, found that it was removed.", _ELSEWHERE
+    _say_error(words)
+    if hint:
+        click.echo(f"  {hint}", err=True)
+    return 2
 
 
 def _say_error(words: str) -> None:
@@ -159,9 +180,3 @@ def _say_error(words: str) -> None:
 def _color() -> bool | None:
     """False where NO_COLOR says so (no-color.org: set and not empty); None leaves it to what is written to."""
     return False if os.environ.get("NO_COLOR") else None
-
-
-def _is_ours(error: Exception) -> bool:
-    from storscope.domain.errors import StorscopeError
-
-    return isinstance(error, StorscopeError)
