@@ -68,7 +68,7 @@ def _leads_to(output: Path, target: Path) -> bool:
     try:
         return output.samefile(target)
     except (OSError, ValueError):
-        return output.resolve() == target.resolve()
+        return os.path.realpath(output) == os.path.realpath(target)  # of links in a circle, too
 
 
 def replace_option(words: str, *, of: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

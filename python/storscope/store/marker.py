@@ -12,6 +12,7 @@ from pathlib import Path
 from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, StoreError
 from storscope.domain.schema import SCHEMA_VERSION
 from storscope.store.lock import STORE_LOCK
+from storscope.store.unreachable import unreachable
 
 MARKER = "storscope-store.json"
 _DRAFT = f".{MARKER}."
@@ -58,7 +59,9 @@ def check_place(path: Path) -> None:
 
 
 def check_path(path: Path) -> None:
-    """Raises StoreError for one of which nothing could be read."""
+    """Raises StoreError for one that cannot be reached, or of which nothing could be read."""
+    if why := unreachable(path / MARKER):
+        raise _no_place("a store that can be reached", why, path)
     if not is_readable(path):
         found = ascii(os.fsencode(path.resolve())).removeprefix("b")
         raise _no_place("a store whose path is in UTF-8, from the root on", found, path)

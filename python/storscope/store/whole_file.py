@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from storscope.domain.errors import UsageError
 from storscope.domain.units import format_bytes
+from storscope.store.unreachable import unreachable
 
 _MARK = b'<meta name="generator" content="storscope '
 """In the head of every page of the room `report`."""
@@ -64,6 +65,8 @@ def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) ->
 
     A page may take the place of an earlier one; with `replaces` any file is given up.
     """
+    if why := unreachable(path):
+        raise UsageError("a place for a file", why, where=str(path), hint="Name another file.")
     folder = path.resolve().parent
     if not folder.is_dir():
         hint = "Make it, or name a file in another folder."

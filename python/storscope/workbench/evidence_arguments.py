@@ -12,6 +12,7 @@ from storscope.domain.errors import UsageError
 from storscope.domain.moment import SINCE_START_FORM, UTC_FORM, Moment, moment_from_text
 from storscope.domain.units import NS_PER_S, PLACEHOLDER_BEFORE_NS, YEARS, ns_from_datetime
 from storscope.sources.importer import ImportOptions, start_in
+from storscope.store.unreachable import unreachable
 from storscope.store.whole_file import check_place
 from storscope.workbench.arguments import Duration, found_words, real, taken_duration_ns, whole
 from storscope.workbench.brought import Reading
@@ -68,6 +69,8 @@ def _path(what: str, path: object) -> Path:
     text = str(path)
     if not text or "\0" in text or "\n" in text or _is_too_long(text):
         raise UsageError(what, f"text that is no name: {found_words(path)}")
+    if why := unreachable(f"{text}/."):  # pathlib drops the dot, and with it whether the folder may be entered
+        raise UsageError(what, why, where=text)
     return Path(path)
 
 
