@@ -35,7 +35,7 @@ def test_a_figure_that_still_moves_is_doubted_before_the_next_table(shown: str) 
 
 
 def test_a_write_cache_that_was_full_at_the_end_is_named(shown: str) -> None:
-    assert "its write cache, empty at the start, was full at the end (507 MiB of 512 MiB dirty)." in shown
+    assert "its write cache, empty at the start, was full at the end (506 MiB of 512 MiB dirty)." in shown
 
 
 @pytest.mark.parametrize(("dirty", "is_full"), [(100, True), (95, True), (94, False), (0, False)])
