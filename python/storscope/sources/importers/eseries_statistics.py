@@ -185,7 +185,8 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
 IMPORTER = Importer(
     name="eseries_statistics",
     title="NetApp E-Series (SANtricity web services): statistics, JSON",
-    supports="volumeStats, diskStats, poolStats, controllerStats, systemStats; seen: one answer, drives at work",
+    supports="volumeStats, diskStats, poolStats, controllerStats, systemStats; seen: one answer, drives at work; the "
+    "call that gives it is UNVERIFIED",
     how_to_capture=_CAPTURE,
     recognise=_recognise,
     read=_read,
