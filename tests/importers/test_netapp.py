@@ -182,6 +182,17 @@ def test_an_interval_with_a_reset_is_no_rate_of_that_volume_alone() -> None:
     assert tables.notes.omitted["intervals with a counter reset"] == 1
 
 
+def test_a_processor_is_busy_for_no_more_than_all_the_time_which_is_counted(tmp_path: Path) -> None:
+    def poll(second: int) -> str:
+        one = {"controllerId": "070000000000000000000002", "observedTime": f"2026-11-01T08:00:{second:02}.000+00:00",
+               "observedTimeInMS": "1", "cpuUtilizationStats": [{"sumCpuUtilization": 101 * second}]}  # fmt: skip
+        return json.dumps({"controllerStats": [one]}) + "\n"
+
+    tables = read_text(ESERIES, poll(10) + poll(40), tmp_path)
+    assert [(row["entity"], row["cpu_busy_ratio"]) for row in tables.rows("observations")] == [("B", 1.0)]
+    assert tables.notes.omitted["busy shares of processors above 1 cut to 1"] == 1
+
+
 def test_volumes_are_served_by_controllers_and_drives_are_in_the_pool_that_they_name() -> None:
     links = read_tables(ESERIES, ANSWERS).links()
     assert ("vdisk", "vmware-hdd4", "owned_by", "controller", "A") in links

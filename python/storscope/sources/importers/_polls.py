@@ -42,6 +42,12 @@ class Changes:
         shares: FloatArray = np.divide(self._by_name[name], others, out=np.full(len(others), np.nan), where=others > 0)
         return shares
 
+    def share(self, recorder: Recorder, what: str, values: FloatArray) -> FloatArray:
+        """Values of a ratio; those above 1, as of counters that are not read at once, are cut to it and counted."""
+        recorder.omit(f"{what} above 1 cut to 1", int((values > 1.0).sum()))
+        cut: FloatArray = np.minimum(values, 1.0)
+        return cut
+
     def observe(self, recorder: Recorder, **more: FloatArray) -> None:
         """Writes rates and latencies, of counters called read_ops, read_bytes, read_us (microseconds), and `more`."""
         columns = dict(more)
@@ -112,7 +118,8 @@ class Polls:
 
 
 def write_changes(polls: Polls, recorder: Recorder, write: Callable[[Changes], None]) -> None:
-    """Writes what happened to each object, and says so where nothing did."""
+    """Writes what happened to each object by the array's own clock, and says so where nothing did."""
+    recorder.notes.clock = "the array's own, zone in the file"
     found = 0
     for changes in polls.changes():
         found += 1

@@ -20,8 +20,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
@@ -51,12 +49,9 @@ _CAPTURE: Final = (
 
 
 def _recognise(head: Head) -> float:
-    is_json = head.text.lstrip()[:1] in ("{", "[", "#")
-    return (
-        0.96
-        if is_json and '"observedTimeInMS"' in head.text and any(f'"{one}"' in head.text for one in _LISTS)
-        else 0.0
-    )
+    if head.text.lstrip()[:1] not in ("{", "[", "#") or '"observedTimeInMS"' not in head.text:
+        return 0.0
+    return 0.96 if any(f'"{one}"' in head.text for one in _LISTS) else 0.0
 
 
 @dataclass
@@ -138,10 +133,11 @@ class _Reader:
 
     def write(self, changes: Changes) -> None:
         """What happened to an object, interval by interval."""
+        hits, busy = changes.per("read_hits", "read_ops"), changes.per_s("cpu_percent") / 100.0
         changes.observe(
             self.recorder,
-            read_hit_ratio=np.minimum(changes.per("read_hits", "read_ops"), 1.0),
-            cpu_busy_ratio=np.minimum(changes.per_s("cpu_percent") / 100.0, 1.0),
+            read_hit_ratio=changes.share(self.recorder, "hit ratios", hits),
+            cpu_busy_ratio=changes.share(self.recorder, "busy shares of processors", busy),
         )
         changes.count(self.recorder, "other operations", "1/s", changes.per_s("other_ops"))
         changes.count(self.recorder, "queue met by an operation", "", changes.per("queue", "all_ops"))
@@ -178,7 +174,6 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
         reader.document(document.value)
     if not reader.polls.entities:
         raise broken(evidence, f"objects in {', '.join(_LISTS)}", "none", hint=hint)
-    recorder.notes.clock = "the array's own, zone in the file"
     write_changes(reader.polls, recorder, reader.write)
 
 

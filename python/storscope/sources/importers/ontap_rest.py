@@ -130,7 +130,8 @@ class _Reader:
         if changes.entity in self._below:
             self.recorder.omit("intervals of volumes whose LUNs were polled, too", len(changes.starts_ns))
             return
-        changes.observe(self.recorder, cpu_busy_ratio=changes.per("busy", "busy_base"))
+        busy = changes.share(self.recorder, "busy shares of processors", changes.per("busy", "busy_base"))
+        changes.observe(self.recorder, cpu_busy_ratio=busy)
         changes.count(self.recorder, "other operations", "1/s", changes.per_s("other_ops"))
         changes.count(self.recorder, "latency of other operations", "us", changes.per("other_us", "other_ops"))
 
@@ -166,7 +167,6 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
         for record in records:
             if isinstance(record, dict):
                 reader.record(record)
-    recorder.notes.clock = "the array's own, zone in the file"
     write_changes(reader.polls, recorder, reader.write)
 
 
