@@ -121,6 +121,11 @@ def test_what_has_no_counters_is_refused_with_what_to_ask(text: str, words: str,
     assert "node_disk_.*" in error.value.message()
 
 
+def test_an_error_of_something_else_is_none_of_prometheus() -> None:
+    text = '{"errorMessage": "Task timed out", "errorType": "Sandbox.Timedout"}'
+    assert recognise(Head("answer", text.encode(), "utf-8")) is None
+
+
 def test_one_scrape_alone_is_refused_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "one.json").write_text(answer(*host_of("h", [(1795000000.0, 1)])))
     assert run(["import", str(tmp_path / "one.json"), "--store", str(tmp_path / "s")]) == 2

@@ -15,6 +15,7 @@ and is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -33,13 +34,14 @@ _CAPTURE: Final = (
     """--data-urlencode 'query={__name__=~"node_disk_.*|node_uname_info"}[4h]' > prometheus.json"""
 )
 _HINT: Final = f"Ask for the counters themselves: {_CAPTURE}"
+_ANSWER: Final = re.compile(r'"status"\s*:\s*"(?:success"\s*,\s*"data"|error"\s*,\s*"errorType")')
 _MS_END: Final = 2.0**53
 _AT_ONCE: Final = 65_536
 """Samples that are Python's own numbers at a time."""
 
 
 def _recognise(head: Head) -> float:
-    if head.text.lstrip()[:1] != "{" or not any(mark in head.text for mark in ('"resultType"', '"errorType"')):
+    if head.text.lstrip()[:1] != "{" or not _ANSWER.search(head.text):
         return 0.0
     return 0.96 if '"node_disk_' in head.text else 0.7  # an answer about something else, which is said
 
