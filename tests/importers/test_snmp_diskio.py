@@ -103,6 +103,12 @@ def test_version_1_counts_bytes_in_32_bits_which_is_said(tmp_path: Path) -> None
     assert any("32 bits" in said and "-v2c" in said for said in tables.notes.warnings)
 
 
+def test_a_restart_by_version_1_is_a_reset_though_bytes_fall_as_if_they_had_wrapped(tmp_path: Path) -> None:
+    text = walk(0, 5_000, 3 * 10**9) + walk(10, 100, 10**6) + walk(20, 200, 10**6 + 5_120)
+    (row,) = of_disk(read_text(IMPORTER, text, tmp_path), "sda")
+    assert (row["read_ops_per_s"], row["read_bytes_per_s"]) == (10.0, 512.0)
+
+
 def test_the_host_is_called_as_it_says(tmp_path: Path) -> None:
     name = ".1.3.6.1.2.1.1.5.0 = STRING: nas01\n"
     tables = read_text(IMPORTER, name + walk(0, 1, 1, wide=1) + walk(10, 2, 1, wide=1), tmp_path)
